@@ -1,0 +1,1 @@
+"""MetaGym: meta-environments in which one outer action is a whole batch of inner episodes."""

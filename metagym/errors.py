@@ -1,0 +1,119 @@
+"""Every public exception. Each message is one sentence that names the culprit and the way out."""
+
+from __future__ import annotations
+
+
+class MetaGymError(Exception):
+    """Base of every error that MetaGym raises on purpose."""
+
+
+class MetaGymWarning(UserWarning):
+    """Base of every warning that MetaGym issues."""
+
+
+class PluginWarning(MetaGymWarning):
+    """A plugin could not be loaded; the rest of MetaGym works without it."""
+
+
+# --- what the caller handed in
+
+
+class BadInput(MetaGymError, ValueError):
+    """An argument, option, file or setting is not usable; nothing was started."""
+
+
+class SpecError(BadInput):
+    """A model spec such as ``openai:<model>`` cannot be read or is unknown."""
+
+
+class UnknownName(BadInput, LookupError):
+    """A family, split, task type or task id does not exist; the message lists what does."""
+
+
+class NoTasks(BadInput):
+    """A task set is empty: data missing, or nothing left after filtering."""
+
+
+class TasksExhausted(MetaGymError):
+    """The stream has fewer unseen tasks left than the batch needs."""
+
+
+class MissingExtra(MetaGymError, ImportError):
+    """An optional dependency is not installed; the message holds the pip command that brings it."""
+
+
+class BrokenExtra(MetaGymError, ImportError):
+    """An optional dependency is installed and fails to import; the message holds its own reason."""
+
+
+# --- engines and hosts
+
+
+class EngineError(MetaGymError):
+    """A game engine refused a game or failed while playing it."""
+
+
+class EngineUnsupported(EngineError):
+    """The engine asked for does not model this game; the message says which one does."""
+
+
+class HostError(MetaGymError):
+    """The place where an inner environment lives failed (worker died, cannot be started)."""
+
+
+class DeadlineExceeded(HostError, TimeoutError):
+    """A model call or an environment call ran past its deadline."""
+
+
+class BadTransition(MetaGymError, ValueError):
+    """An environment returned what is no Gymnasium transition (non-finite reward, non-text observation)."""
+
+
+class TooManyFailures(MetaGymError):
+    """More episodes of a batch failed than the settings allow; the run stopped."""
+
+
+# --- models
+
+
+class ChatError(MetaGymError):
+    """A model call failed for good (after the retries that the settings allow)."""
+
+
+class RateLimited(ChatError):
+    """The server still answered 429 after the last retry."""
+
+
+class ServerUnavailable(ChatError):
+    """The server could not be reached, hung, or answered 5xx after the last retry."""
+
+
+class ContextOverflow(ChatError):
+    """The conversation does not fit the model's context window; the episode ends truncated."""
+
+
+class BudgetExceeded(ChatError):
+    """The next call would pass the hard budget of calls, tokens or money; it was not made."""
+
+
+class CacheMiss(ChatError):
+    """Replay-only mode met a request whose reply is not on disk."""
+
+
+# --- stores and runs
+
+
+class StoreError(MetaGymError):
+    """A file that MetaGym owns cannot be read or written (locked, unreadable, disk full)."""
+
+
+class StoreCorrupt(StoreError):
+    """A stored record is damaged in the middle of a file; the message names file and line."""
+
+
+class StoreLocked(StoreError):
+    """Another process is writing to this store."""
+
+
+class RunError(MetaGymError):
+    """A run folder is not what the command needs (in use, of another configuration, not a run)."""

@@ -1,0 +1,55 @@
+"""One stable digest tree for every random choice.
+
+Nothing in MetaGym uses a global random generator, ``hash()`` or the clock: each choice takes its seed from
+`derive`, so that equal seeds give equal records in any process, on any Python and for any number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+from metagym.errors import BadInput
+
+_BITS = 63
+
+
+def derive(seed: int, *names: str | int) -> int:
+    """Derives the seed of a named choice from the seed of the whole.
+
+    Args:
+        seed: Any non-negative integer; 0 is a seed like any other.
+        *names: The path of the choice, e.g. ``"actor", task.key, turn``. ``1`` and ``"1"`` are different names,
+            and ``("a", "b")`` differs from ``("ab",)``.
+
+    Returns:
+        An integer in [0, 2**63), equal in every process and Python version.
+
+    Raises:
+        BadInput: `seed` is not a non-negative integer, or a name is neither text nor integer.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadInput(f"seed must be a non-negative integer, got {seed!r}")
+    digest = hashlib.blake2b(b"%d" % seed, digest_size=8)
+    for name in names:
+        if isinstance(name, str):
+            raw = name.encode("utf-8", "surrogatepass")
+            digest.update(b"s%d:" % len(raw) + raw)
+        elif isinstance(name, int) and not isinstance(name, bool):
+            digest.update(b"i%d:" % name)
+        else:
+            raise BadInput(f"a seed path is made of texts and integers, got {name!r}")
+    return int.from_bytes(digest.digest(), "big") >> (64 - _BITS)
+
+
+def rng(seed: int, *names: str | int) -> random.Random:
+    """A `random.Random` of its own for one named choice (see `derive`)."""
+    return random.Random(derive(seed, *names))
+
+
+def check_seed(seed: Any, what: str = "seed") -> int:
+    """Returns `seed` as an int, or raises `BadInput` naming `what`; 0 is accepted, None and booleans are not."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0:
+        raise BadInput(f"{what} must be a non-negative integer, got {seed!r}")
+    return int(seed)
