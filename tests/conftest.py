@@ -1,0 +1,16 @@
+"""Shared fixtures. No test needs a network, a GPU or a key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """Test material that lies beside the checkout; skipped with the reason where it does not."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip(f"test material is not at {folder.name}/ beside the checkout")
+    return folder
