@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MetaGymError(Exception):
     """Base of every error that MetaGym raises on purpose."""
@@ -70,7 +72,13 @@ class BadTransition(MetaGymError, ValueError):
 
 
 class TooManyFailures(MetaGymError):
-    """More episodes of a batch failed than the settings allow; the run stopped."""
+    """More episodes of a batch failed than the settings allow; the run stopped.
+
+    Attributes:
+        episodes: All episodes of the batch, so that nothing played is lost.
+    """
+
+    episodes: list[Any] = []
 
 
 # --- models

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -79,8 +80,8 @@ class Family:
         instructions: One paragraph for the actor: what the world is and how its actions are written.
         system_prompt: Where a meta-episode starts, unless told otherwise.
         max_steps: Default cap on inner steps.
-        host: Where its environments may live: ``inline`` (never blocks, thread-safe), ``thread`` (may block, thread-safe),
-            ``process`` (not thread-safe, or may hang for good).
+        host: Where its environments may live: ``inline`` (never blocks, thread-safe), ``thread`` (may block,
+            thread-safe), ``process`` (not thread-safe, or may hang for good).
         stand_ins: Scripted stand-ins: seat name (``actor``, ``reflector``) to a function ``(seed) -> ChatModel``.
         versions: Engine, data and grammar versions or digests (JSON), for manifests and reports.
         options: The options the family was built with (JSON).
@@ -167,4 +168,9 @@ def load_family(name: str | Family, **options: Any) -> Family:
 
         module, _, attribute = factory.partition(":")
         factory = getattr(import_module(module), attribute)
+    known = inspect.signature(factory).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        for option in options:
+            if option not in known:
+                raise BadInput(f"family {name} has no option {option!r}; it has {', '.join(known) or 'none'}")
     return factory(**options)

@@ -6,7 +6,7 @@ for quotes, dashes and emoji takes seconds to build and a million characters to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class FreeText(Space[str]):
         """Whether `x` is text within the bound."""
         return isinstance(x, str) and len(x) <= self.max_length
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         """Text is JSON already."""
         return list(sample_n)
 

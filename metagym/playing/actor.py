@@ -1,0 +1,147 @@
+"""The actor's seat: from system prompt and history to a request, from a reply to a command.
+
+The system message is the evolved prompt, byte for byte; everything fixed (how to answer, what the world is) stands in
+the first user message. Neither is a format template: texts are joined, never interpolated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metagym.chat.types import Message, Reply, Request
+from metagym.errors import BadInput
+
+FORMAT = (
+    "Answer with two lines and nothing else:\n"
+    "Thought: what you conclude from what you have seen\n"
+    "Action: one command"
+)
+NO_ACTION = "Your answer held no action, so nothing happened. Write one line that starts with 'Action:'."
+NO_ANSWER = "(no answer)"
+
+_ACTION = re.compile(r"^[\s*_#>`-]*action[\s*_`]*:[\s*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ActorSettings:
+    """How the actor's seat asks.
+
+    Attributes:
+        history: Number of past turns shown; None shows all, 0 none. The first message always stays.
+        show_admissible: List the legal actions after each observation, where the environment has a list.
+        choose: Ask the server to constrain the answer to the legal actions (no thought is written then).
+        temperature: >= 0.
+        max_tokens: Upper bound on one reply, in tokens.
+    """
+
+    history: int | None = None
+    show_admissible: bool = True
+    choose: bool = False
+    temperature: float = 0.0
+    max_tokens: int = 500
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        if self.history is not None and self.history < 0:
+            raise BadInput(f"history is None or at least 0, got {self.history}")
+        if not self.temperature >= 0:
+            raise BadInput(f"temperature is at least 0, got {self.temperature}")
+        if self.max_tokens < 1:
+            raise BadInput(f"max_tokens is at least 1, got {self.max_tokens}")
+
+
+class Conversation:
+    """One episode as the actor sees it.
+
+    Args:
+        system_prompt: The evolved prompt; no system message is sent where it is empty.
+        instructions: The family's paragraph on the world and its commands.
+        settings: See `ActorSettings`.
+    """
+
+    def __init__(self, system_prompt: str, instructions: str, settings: ActorSettings) -> None:
+        self.settings = settings
+        self._system: tuple[Message, ...] = (Message("system", system_prompt),) if system_prompt else ()
+        parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
+        self._preface = "\n\n".join([*parts, ""]) if parts else ""
+        self._first: Message | None = None
+        self._rest: list[Message] = []  # assistant, user, assistant, user, ...
+
+    def observe(self, observation: str, admissible: Sequence[str] | None) -> None:
+        """Adds what the environment said (and the legal actions)."""
+        text = observation
+        if admissible is not None and self.settings.show_admissible:
+            text = text + "\n\nAdmissible actions:\n- " + "\n- ".join(admissible)
+        if self._first is None:
+            self._first = Message("user", self._preface + text)
+        else:
+            self._rest.append(Message("user", text))
+
+    def answer(self, reply: str | None) -> None:
+        """Adds what the model said."""
+        self._rest.append(Message("assistant", reply or NO_ANSWER))
+
+    def _window(self) -> tuple[Message, ...]:
+        """The messages after the system prompt; user and assistant alternate in every window."""
+        assert self._first is not None
+        keep = self.settings.history
+        if keep is None or len(self._rest) <= 2 * keep:
+            return (self._first, *self._rest)
+        if keep == 0:
+            return (Message("user", self._first.content + "\n\n" + self._rest[-1].content),)
+        return (self._first, *self._rest[-2 * keep :])
+
+    def request(self, seed: int, admissible: Sequence[str] | None) -> Request:
+        """The next call."""
+        settings = self.settings
+        return Request(
+            messages=self._system + self._window(),
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            seed=seed,
+            choices=tuple(admissible) if settings.choose and admissible else None,
+            tag="actor",
+        )
+
+
+def command_of(reply: Reply, admissible: Sequence[str] | None) -> str:
+    """The command in a reply, before the family's cleaning rule; "" where there is none.
+
+    1. The first line that starts with ``Action:`` (any case, Markdown marks allowed) holds it: later ones are turns
+       that the model imagined.
+    2. Without such a line: the first line that is a legal action, else the first non-empty line.
+
+    Thoughts, reasoning and absent replies never reach the environment.
+    """
+    text = reply.text
+    if text is None:
+        return ""
+    match = _ACTION.search(text)
+    if match is not None:
+        return match[1].strip().rstrip("*_")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if admissible is not None and len(lines) > 1:
+        for line in lines:
+            if line in admissible:
+                return line
+    if not lines or lines[0].lower().startswith("thought:"):
+        return ""
+    return lines[0]
+
+
+def thought_of(reply: str | None) -> str:
+    """The text before the action line, for the reflector's view; "" where there is none."""
+    if reply is None:
+        return ""
+    match = _ACTION.search(reply)
+    before = reply[: match.start()] if match is not None else ""
+    return re.sub(r"^\s*thought\s*:\s*", "", before, flags=re.IGNORECASE).strip()
+
+
+def settings_from(options: dict[str, Any]) -> ActorSettings:
+    """Takes the seat's settings out of keyword arguments; the rest stays in `options`."""
+    names = ("history", "show_admissible", "choose", "temperature", "max_tokens")
+    return ActorSettings(**{name: options.pop(name) for name in names if name in options})

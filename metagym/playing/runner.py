@@ -1,0 +1,327 @@
+"""play(): many episodes at once, one coroutine each, no barrier between their steps.
+
+Episodes come back in task order and equal a sequential run turn for turn (with deterministic models), whatever the
+number of workers: every sampling seed depends on the task and the turn alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metagym.chat.types import ChatModel, Reply
+from metagym.episodes import Episode, Repair, Status, Turn, Usage
+from metagym.errors import (
+    BadInput,
+    BudgetExceeded,
+    CacheMiss,
+    ContextOverflow,
+    DeadlineExceeded,
+    StoreError,
+    TooManyFailures,
+)
+from metagym.families import Family, load_family
+from metagym.playing import sync
+from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
+from metagym.playing.hosts import Host, HostPool, make_pool
+from metagym.playing.stand_ins import resolve
+from metagym.seeding import check_seed, derive
+from metagym.tasks import Task
+
+# Failures of the whole, not of one episode: no other episode could go on either.
+FATAL = (BudgetExceeded, CacheMiss, StoreError)
+_YIELD_SECONDS = 0.005  # scripted models never wait; others get the loop at least this often
+
+
+@dataclass(frozen=True)
+class PlaySettings:
+    """How a batch is played.
+
+    Attributes:
+        max_steps: Cap on inner steps; None takes the family's.
+        concurrency: Episodes at once; None means all of them.
+        model_deadline: Seconds for one model call, retries and waiting included.
+        env_deadline: Seconds for one open, reset or step of an environment.
+        max_failures: Largest share of failed episodes (0 to 1) that a batch may have; above it the batch raises.
+        keep_admissible: Keep the legal actions of each turn in the record.
+    """
+
+    max_steps: int | None = None
+    concurrency: int | None = None
+    model_deadline: float = 600.0
+    env_deadline: float = 60.0
+    max_failures: float = 0.5
+    keep_admissible: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        if self.max_steps is not None and self.max_steps < 1:
+            raise BadInput(f"max_steps is at least 1, got {self.max_steps}")
+        if self.concurrency is not None and self.concurrency < 1:
+            raise BadInput(f"concurrency is at least 1, got {self.concurrency}")
+        if not (self.model_deadline > 0 and self.env_deadline > 0):
+            raise BadInput("model_deadline and env_deadline are positive numbers of seconds")
+        if not 0 <= self.max_failures <= 1:
+            raise BadInput(f"max_failures is a share from 0 to 1, got {self.max_failures}")
+
+
+class _Record:
+    """The episode while it is being played."""
+
+    def __init__(self, task: Task, seed: int, backend: str) -> None:
+        self.task, self.seed, self.backend = task, seed, backend
+        self.turns: list[Turn] = []
+        self.observation = ""
+        self.usage = Usage()
+        self.info: Mapping[str, Any] = {}
+        self.started = time.perf_counter()
+
+    def end(self, family: Family, status: Status, cause: str = "") -> Episode:
+        ret = sum(turn.reward for turn in self.turns)
+        success = None
+        if status in (Status.OK, Status.TRUNCATED):
+            success = family.success(self.info, ret, bool(self.turns) and self.turns[-1].terminated)
+        return Episode(
+            task=self.task,
+            turns=tuple(self.turns),
+            last_observation=self.observation,
+            ret=ret,
+            success=success,
+            status=status,
+            cause=cause,
+            seed=self.seed,
+            backend=self.backend,
+            usage=self.usage,
+            info={name: self.info[name] for name in ("engine", "seed_honoured") if name in self.info},
+            seconds=time.perf_counter() - self.started,
+        )
+
+
+async def _ask(model: ChatModel, conversation: Conversation, seed: int, admissible: Any, deadline: float) -> Reply:
+    """One model call within its deadline; a reply that needs no waiting costs no timer."""
+    call = model.chat(conversation.request(seed, admissible))
+    try:
+        waiting = call.send(None)
+    except StopIteration as done:
+        return done.value
+    try:
+        async with asyncio.timeout(deadline) as timer:
+            return await _Resumed(call, waiting)
+    except TimeoutError as error:
+        if not timer.expired():
+            raise
+        raise DeadlineExceeded(f"the model did not answer within {deadline:g} s") from error
+
+
+class _Resumed:
+    """Awaits a coroutine that has been started by hand and waits for `waiting`."""
+
+    def __init__(self, call: Any, waiting: Any) -> None:
+        self.call, self.waiting = call, waiting
+
+    def __await__(self) -> Any:
+        call, waiting = self.call, self.waiting
+        while True:
+            try:
+                value = yield waiting
+            except BaseException as error:
+                step, argument = call.throw, error
+            else:
+                step, argument = call.send, value
+            try:
+                waiting = step(argument)
+            except StopIteration as done:
+                return done.value
+
+
+async def _episode(
+    record: _Record,
+    host: Host,
+    family: Family,
+    model: ChatModel,
+    system_prompt: str,
+    seat: ActorSettings,
+    settings: PlaySettings,
+) -> Episode:
+    """Plays one opened host to the end; failures of the episode become its status."""
+    cap = settings.max_steps or family.max_steps
+    conversation = Conversation(system_prompt, family.instructions, seat)
+    await host.open(record.task)
+    record.observation, record.info = await host.reset()
+    observation = record.observation
+    rested = time.perf_counter()
+    for number in range(cap):
+        legal = record.info.get("admissible")
+        conversation.observe(observation, legal)
+        reply = await _ask(model, conversation, derive(record.seed, "actor", number), legal, settings.model_deadline)
+        conversation.answer(reply.text)
+        record.usage = record.usage + reply.usage
+        cleaned = family.clean(command_of(reply, legal), legal) if reply.text is not None else None
+        last = number + 1 == cap
+        if cleaned is None or not cleaned.command:
+            # The documented rule: nothing is sent, nothing happens, the step counts.
+            after, reward, terminated, truncated, info = NO_ACTION, 0.0, False, last, record.info
+            action, repair = "", Repair.ABSENT
+        else:
+            action, repair = cleaned
+            after, reward, terminated, truncated, info = await host.step(action)
+            truncated = truncated or (last and not terminated)
+        record.turns.append(
+            Turn(
+                observation,
+                reply.text,
+                action,
+                reward,
+                terminated,
+                truncated,
+                repair,
+                reply.absence,
+                tuple(legal) if settings.keep_admissible and legal is not None else None,
+            )
+        )
+        observation, record.observation, record.info = after, after, info
+        if terminated:
+            return record.end(family, Status.OK)
+        if truncated:
+            return record.end(family, Status.TRUNCATED, "step cap" if last else "environment limit")
+        if (now := time.perf_counter()) - rested > _YIELD_SECONDS:
+            await asyncio.sleep(0)  # let other episodes, and Ctrl-C, have their turn
+            rested = now
+    raise AssertionError("unreachable: the last turn ends the episode")
+
+
+async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) -> Episode:
+    """One episode whose failures end it alone."""
+    host = pool.host(family)
+    try:
+        return await _episode(record, host, family, *rest)
+    except FATAL:
+        raise
+    except ContextOverflow as error:
+        return record.end(family, Status.TRUNCATED, f"context: {error}")
+    except Exception as error:
+        return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
+    finally:
+        await asyncio.shield(host.close())
+
+
+async def play_async(
+    tasks: Sequence[Task],
+    actor: Any,
+    *,
+    system_prompt: str = "",
+    family: Family | None = None,
+    hosts: str | HostPool | None = None,
+    concurrency: int | None = None,
+    seed: int = 0,
+    max_steps: int | None = None,
+    seat: ActorSettings | None = None,
+    settings: PlaySettings | None = None,
+    on_episode: Callable[[Episode], None] | None = None,
+) -> list[Episode]:
+    """Plays each task once and returns the episodes in task order.
+
+    Args:
+        tasks: What to play; a task given twice is played twice.
+        actor: A model spec (``"rules"``, ``"openai:..."``), a `ChatModel`, or a callable from Request to text.
+        system_prompt: The actor's system prompt; sent byte for byte.
+        family: The family of the tasks; by default the registered one that they name.
+        hosts: Where environments live: None (as the family asks), ``"inline"``, ``"thread"``, ``"process"``,
+            ``"process:4"``, or a pool of your own.
+        concurrency: Episodes at once (short for the field of `settings`).
+        seed: Root of the sampling seeds; an episode's own is derived from it and the task's key.
+        max_steps: Cap on steps (short for the field of `settings`).
+        seat: How the actor is asked.
+        settings: Deadlines, caps and the largest share of failures.
+        on_episode: Called with each episode as it ends (progress display).
+
+    Returns:
+        One `Episode` per task. A failed episode has status ``error`` and its cause; the others stand.
+
+    Raises:
+        BadInput: Unusable arguments; nothing was played.
+        TooManyFailures: More than ``settings.max_failures`` of the episodes failed; `episodes` holds them all.
+        BudgetExceeded, CacheMiss, StoreError: No episode could go on.
+    """
+    tasks = list(tasks)
+    if not tasks:
+        raise BadInput("play needs at least one task")
+    check_seed(seed)
+    check_prompt(system_prompt)
+    if family is None:
+        family = load_family(tasks[0].family)
+    for task in tasks:
+        if task.family != family.name:
+            raise BadInput(f"task {task.key} belongs to family {task.family}, the batch to {family.name}")
+    base = settings or PlaySettings()
+    settings = PlaySettings(
+        max_steps if max_steps is not None else base.max_steps,
+        concurrency if concurrency is not None else base.concurrency,
+        base.model_deadline,
+        base.env_deadline,
+        base.max_failures,
+        base.keep_admissible,
+    )
+    model = resolve(actor, "actor", family, seed)
+    pool, ours = make_pool(hosts, family, settings.env_deadline)
+    gate = asyncio.Semaphore(settings.concurrency or len(tasks))
+
+    async def one(task: Task) -> Episode:
+        async with gate:
+            record = _Record(task, derive(seed, "episode", task.key), model.backend)
+            episode = await _guarded(record, pool, family, model, system_prompt, seat or ActorSettings(), settings)
+        if on_episode is not None:
+            on_episode(episode)
+        return episode
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(one(task)) for task in tasks]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    finally:
+        if ours:
+            await asyncio.shield(pool.close())
+    episodes = [task.result() for task in running]
+    check_failures(episodes, settings.max_failures)
+    return episodes
+
+
+def play(tasks: Sequence[Task], actor: Any, **options: Any) -> list[Episode]:
+    """Plays each task once; the ordinary twin of `play_async`, with the same arguments, results and errors."""
+    return sync.run(play_async(tasks, actor, **options))
+
+
+def check_prompt(prompt: Any, limit: int = 100_000) -> str:
+    """Returns a usable system prompt.
+
+    Raises:
+        BadInput: Not text, longer than `limit` characters, or it holds a NUL or half a surrogate pair, which no
+            model server takes.
+    """
+    if not isinstance(prompt, str):
+        raise BadInput(f"a system prompt is text, got {type(prompt).__name__}")
+    if len(prompt) > limit:
+        raise BadInput(f"the system prompt has {len(prompt):,} characters; at most {limit:,} are taken")
+    if "\x00" in prompt:
+        raise BadInput(f"the system prompt holds a NUL character at position {prompt.index(chr(0))}; remove it")
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadInput(f"the system prompt holds a lone surrogate at position {error.start}; remove it") from None
+    return prompt
+
+
+def check_failures(episodes: Sequence[Episode], limit: float) -> None:
+    """Raises `TooManyFailures` where more than the share `limit` of the episodes failed."""
+    failed = [e for e in episodes if e.status in (Status.ERROR, Status.UNSCORED)]
+    if failed and len(failed) > limit * len(episodes):
+        error = TooManyFailures(
+            f"{len(failed)} of {len(episodes)} episodes failed (allowed: {limit:.0%}); "
+            f"the first: task {failed[0].task.key}: {failed[0].cause}"
+        )
+        error.episodes = list(episodes)
+        raise error

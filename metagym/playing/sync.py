@@ -1,0 +1,55 @@
+"""Running coroutines from ordinary code: one event loop in a daemon thread, whatever the caller's own thread does.
+
+A loop of our own, rather than `asyncio.run` per call, lets model connections and worker processes live across calls,
+and works where the caller has a running loop already (notebooks).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+def _forget() -> None:
+    """A forked child has the loop's memory but not its thread."""
+    global _loop, _lock
+    _loop, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The loop that `run` uses, started at first use."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="metagym-loop", daemon=True).start()
+        return _loop
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs `coroutine` to its end and returns its result; Ctrl-C cancels it at its next wait and is raised at once."""
+    loop = background_loop()
+    try:
+        inside = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        inside = False
+    if inside:
+        coroutine.close()
+        raise RuntimeError("a synchronous call was made from MetaGym's own event loop; await the asynchronous twin")
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise

@@ -1,0 +1,81 @@
+"""The other end of `metagym.playing.processes`: plays one environment at a time, one JSON line per message."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import pickle
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from metagym.tasks import Task
+
+
+def plain(value: Any, depth: int = 6) -> Any:
+    """JSON data of `value`; numpy scalars become numbers, what has no JSON form is left out of mappings."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if depth and isinstance(value, Mapping):
+        items = ((key, plain(item, depth - 1)) for key, item in value.items() if isinstance(key, str))
+        return {key: item for key, item in items if item is not None}
+    if depth and isinstance(value, (list, tuple)):
+        return [plain(item, depth - 1) for item in value]
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    return None
+
+
+class _Player:
+    """The environment that is being played."""
+
+    def __init__(self) -> None:
+        self.env: Any = None
+        self.seed = 0
+        self.payload = ""
+        self.family: Any = None
+
+    def __call__(self, message: Mapping[str, Any]) -> Any:
+        call = message["call"]
+        if call == "open":
+            if message["family"] != self.payload:
+                self.payload = message["family"]
+                self.family = pickle.loads(base64.b64decode(self.payload))  # our own parent's bytes
+            task = Task.from_json(message["task"])
+            self.env, self.seed = self.family.open(task), task.seed
+        elif call == "reset":
+            observation, info = self.env.reset(seed=self.seed)
+            return [observation, plain(info)]
+        elif call == "step":
+            observation, reward, terminated, truncated, info = self.env.step(message["action"])
+            return [observation, plain(reward), bool(terminated), bool(truncated), plain(info)]
+        elif call == "close":
+            env, self.env = self.env, None
+            if env is not None:
+                env.close()
+        return None
+
+
+def main() -> None:
+    """Answers until standard input ends, i.e. until the parent is gone."""
+    # Engines print: keep the real standard output for answers alone.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)
+    player = _Player()
+    for line in sys.stdin.buffer:
+        try:
+            answer: dict[str, Any] = {"result": player(json.loads(line))}
+            text = json.dumps(answer)
+        except KeyboardInterrupt:
+            return
+        except BaseException as error:  # SystemExit of an engine included: the episode ends, not the worker
+            text = json.dumps({"error": f"{type(error).__name__}: {error}"})
+        with contextlib.suppress(UnicodeEncodeError):
+            out.write(text + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()
