@@ -1,0 +1,167 @@
+"""From a spec to a chat model with its layers."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metagym.chat.layers import Overridden
+from metagym.chat.scripted import Answer, scripted
+from metagym.chat.specs import Spec, parse_spec
+from metagym.chat.types import ChatModel, Request
+from metagym.errors import SpecError
+from metagym.seeding import check_seed
+
+if TYPE_CHECKING:
+    from metagym.chat.accounts import Budget, Ledger
+    from metagym.chat.store import CacheMode, ReplyStore
+    from metagym.families import Family
+
+ModelLike = str | ChatModel | Callable[[Request], Answer]
+"""What `load` takes: a spec, a chat model, or a callable from request to answer."""
+
+
+def load(
+    spec: ModelLike,
+    *,
+    seat: str = "actor",
+    seed: int = 0,
+    family: str | Family | None = None,
+    cache: str | os.PathLike[str] | ReplyStore | None = None,
+    cache_mode: CacheMode = "write",
+    budget: Budget | Ledger | None = None,
+) -> ChatModel:
+    """Makes the chat model of a seat.
+
+    The layers, from the outside in, each only where it has something to do: fixed settings, reply cache, accounts and
+    budget, limits, retry, client. The cache is outermost of those that matter, so that a reply on disk costs nothing and
+    waits for nothing; the budget is checked before a call waits in the queue; retries happen inside the slot that the
+    call holds, so that a server in trouble sees fewer requests, not more.
+
+    Args:
+        spec: ``rules[:<Family>]``, ``openai:<model>``, ``llama:<name or file>``, ``hf:<folder>``,
+            ``python:<module>:<callable>``, each with ``?parameter=value&...`` (see `metagym.chat.specs.SCHEMES`); or a
+            `ChatModel`; or a callable from `Request` to text.
+        seat: ``actor``, ``reflector``, ...: the stand-in that ``rules`` takes, and the account that calls without a tag
+            go to.
+        seed: Seed of the stand-in and of the waiting times between retries.
+        family: The family whose stand-ins ``rules`` means.
+        cache: File of the reply cache, or an open store shared by several models. ``rules`` is never cached: asking it
+            again is cheaper.
+        cache_mode: ``write`` reads and writes, ``read`` never writes, ``replay-only`` raises `CacheMiss` instead of
+            calling the model, ``off`` does nothing.
+        budget: A hard budget, or a ledger (shared by the seats of a run) that holds one. Models other than callables and
+            stand-ins always keep accounts: ``find_layer(model, Accounted).ledger``.
+
+    Raises:
+        SpecError: The spec cannot be read, or names something that is not there.
+        MissingExtra: The spec needs an optional dependency; the message holds the pip command.
+        StoreError: The cache file cannot be used.
+    """
+    check_seed(seed)
+    if not isinstance(spec, str):
+        return _layered(_from_object(spec), seat, cache, cache_mode, budget)
+    read = parse_spec(spec)
+    if read.scheme == "rules":
+        return _layered(_stand_in(read.name, seat, seed, family), seat, None, "off", budget)
+    model = _BUILDERS[read.scheme](read, seed)
+    prices = (read.params.get("price_in"), read.params.get("price_out"))
+    model = _layered(model, seat, cache, cache_mode, budget, prices, always_account=read.scheme != "python")
+    settings = {name: read.params[name] for name in ("temperature", "max_tokens") if name in read.params}
+    return Overridden(model, **settings) if settings else model
+
+
+def _from_object(thing: Any) -> ChatModel:
+    if isinstance(thing, ChatModel) and not isinstance(thing, type):
+        return thing
+    if callable(thing):
+        return scripted(thing)
+    raise SpecError(f"a model is a spec, a ChatModel or a callable, got {type(thing).__name__}")
+
+
+def _layered(
+    model: ChatModel,
+    seat: str,
+    cache: str | os.PathLike[str] | ReplyStore | None,
+    cache_mode: CacheMode,
+    budget: Budget | Ledger | None,
+    prices: tuple[float | None, float | None] = (None, None),
+    always_account: bool = False,
+) -> ChatModel:
+    ledger: Ledger | None = None
+    if budget is not None or always_account:
+        from metagym.chat.accounts import Accounted, as_ledger
+
+        ledger = as_ledger(budget)
+        model = Accounted(model, ledger, seat=seat, price_in=prices[0], price_out=prices[1])
+    if cache is not None and cache_mode != "off":
+        from metagym.chat.cache import Cached
+        from metagym.chat.store import ReplyStore
+
+        store = cache if isinstance(cache, ReplyStore) else ReplyStore(Path(cache), cache_mode)
+        model = Cached(model, store, seat=seat, ledger=ledger)
+    return model
+
+
+def _stand_in(name: str, seat: str, seed: int, family: str | Family | None) -> ChatModel:
+    from metagym.families import load_family
+
+    if name or isinstance(family, str):
+        chosen = load_family(name or str(family))
+    elif family is None:
+        raise SpecError("'rules' means a family's stand-in: write rules:<Family>, or give load() the family")
+    else:
+        chosen = family  # type: ignore[assignment]
+    if seat not in chosen.stand_ins:
+        there = ", ".join(sorted(chosen.stand_ins)) or "none"
+        raise SpecError(f"family {chosen.name} has no scripted stand-in for the seat {seat!r}; it has {there}")
+    return _from_object(chosen.stand_ins[seat](seed))
+
+
+def _python(spec: Spec, seed: int) -> ChatModel:
+    module_name, colon, path = spec.name.partition(":")
+    if not (module_name and colon and path):
+        raise SpecError(f"python: names a module and a callable, as in python:my_models:answer; got {spec.name!r}")
+    thing: Any = _import(module_name)
+    for part in path.split("."):
+        try:
+            thing = getattr(thing, part)
+        except AttributeError:
+            raise SpecError(f"module {module_name} has no {path}") from None
+    if isinstance(thing, ChatModel) and not isinstance(thing, type):
+        model: ChatModel = thing
+    elif callable(thing):
+        model = scripted(thing, id=f"python:{spec.name}", backend=spec.params.get("backend", "scripted"))
+    else:
+        raise SpecError(f"python:{spec.name} is {type(thing).__name__}, neither a callable nor a ChatModel")
+    return _limited(model, spec)
+
+
+def _import(name: str) -> Any:
+    # As `python -m` does, the folder one stands in counts, so that a script beside the command is found.
+    here = os.getcwd()
+    sys.path.append(here)
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # an import may fail in any way; the reader needs the real reason
+        raise SpecError(f"python: cannot import {name}: {type(error).__name__}: {error}") from error
+    finally:
+        if sys.path and sys.path[-1] == here:
+            sys.path.pop()
+
+
+def _limited(model: ChatModel, spec: Spec) -> ChatModel:
+    names = ("concurrency", "rpm", "tpm")
+    limits = {name: spec.params[name] for name in names if name in spec.params}
+    if not limits:
+        return model
+    from metagym.chat.limit import Limited
+
+    return Limited(model, **limits)
+
+
+_BUILDERS: dict[str, Callable[[Spec, int], ChatModel]] = {"python": _python}
