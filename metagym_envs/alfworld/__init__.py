@@ -1,0 +1,1 @@
+"""ALFWorld: household tasks told in text."""
