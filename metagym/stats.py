@@ -1,0 +1,338 @@
+"""Every number that MetaGym prints goes through here: intervals, means, paired differences and tests.
+
+What could not be measured (None, NaN) enters no figure; it is counted in `Estimate.unscored` instead.
+
+Sources: Wilson (1927), *J. Am. Stat. Assoc.* 22, 209-212; Efron (1987), *Better bootstrap confidence intervals*,
+*J. Am. Stat. Assoc.* 82, 171-185; Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapter 14;
+McNemar (1947), *Psychometrika* 12, 153-157, in its exact (binomial) form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from metagym.episodes import Episode
+from metagym.errors import BadInput
+from metagym.seeding import derive
+
+CONFIDENCE = 0.95
+RESAMPLES = 9999
+_CHUNK = 1_000_000  # draws held in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One measured quantity with its uncertainty.
+
+    Attributes:
+        value: The point estimate; None where nothing was scored (never 0).
+        low: Lower end of the interval; None where the data cannot bound it.
+        high: Upper end of the interval; None where the data cannot bound it.
+        n: How many scored values (or pairs, or tasks) stand behind it.
+        unscored: How many values were left out because they could not be measured.
+        method: How the interval was made, e.g. ``"wilson 95%"``.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    unscored: int = 0
+    method: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a value at all."""
+        return self.value is not None
+
+    def text(self, digits: int = 2, sign: bool = False) -> str:
+        """The estimate as people read it, e.g. ``0.82 [0.74, 0.88] n=134 (2 unscored)``.
+
+        Args:
+            digits: Decimal places, >= 0.
+            sign: Write the plus sign too, as is usual for differences.
+
+        Returns:
+            ``-`` for an unmeasured value, and ``[-]`` where the data cannot bound it.
+        """
+        left_out = f" ({self.unscored} unscored)" if self.unscored else ""
+        if self.value is None:
+            return f"- n={self.n}{left_out}"
+        return f"{self.point(digits, sign)} {self.interval(digits, sign)} n={self.n}{left_out}"
+
+    def point(self, digits: int = 2, sign: bool = False) -> str:
+        """The value alone, ``-`` where it is unmeasured."""
+        return "-" if self.value is None else _number(self.value, digits, sign)
+
+    def interval(self, digits: int = 2, sign: bool = False) -> str:
+        """The interval alone, e.g. ``[0.74, 0.88]``; ``[-]`` where there is none."""
+        if self.low is None or self.high is None:
+            return "[-]"
+        return f"[{_number(self.low, digits, sign)}, {_number(self.high, digits, sign)}]"
+
+    def __str__(self) -> str:
+        """Same as ``text()``."""
+        return self.text()
+
+    def to_json(self) -> dict[str, Any]:
+        """The estimate as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """The inverse of `to_json`.
+
+        Raises:
+            BadInput: The object is no estimate.
+        """
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise BadInput(f"not an estimate: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Outcome of McNemar's exact test on paired successes.
+
+    Attributes:
+        both: Pairs in which a and b succeeded.
+        only_a: Pairs in which a alone succeeded.
+        only_b: Pairs in which b alone succeeded.
+        neither: Pairs in which both failed.
+        p: Two-sided p value; None where no pair could be compared.
+    """
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+    p: float | None
+
+    def __str__(self) -> str:
+        """E.g. ``a only 2, b only 11, p = 0.022``."""
+        if self.p is None:
+            return "no pair to compare"
+        shown = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        return f"a only {self.only_a}, b only {self.only_b}, {shown}"
+
+
+def wilson(successes: int, n: int, unscored: int = 0, confidence: float = CONFIDENCE) -> Estimate:
+    r"""A rate with Wilson's score interval.
+
+    With p = successes / n and z the normal quantile of (1 + confidence) / 2, the interval is
+    (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). Unlike the textbook interval it is never empty or outside
+    [0, 1], which matters for rates near 0 and 1 and for few episodes.
+
+    Args:
+        successes: In 0..n.
+        n: Trials, >= 0.
+        unscored: Trials that could not be measured (only carried along).
+        confidence: In (0, 1).
+
+    Raises:
+        BadInput: The counts or the confidence are out of range.
+    """
+    z = _quantile(confidence)
+    if not 0 <= successes <= n:
+        raise BadInput(f"successes must lie in 0..{n}, got {successes}")
+    method = f"wilson {confidence * 100:g}%"
+    if n == 0:
+        return Estimate(None, None, None, 0, unscored, method)
+    p = successes / n
+    centre = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    # The ends at 0 and n successes are exactly 0 and 1; rounding must not say otherwise.
+    low = 0.0 if successes == 0 else (centre - half) / scale
+    high = 1.0 if successes == n else (centre + half) / scale
+    return Estimate(p, low, high, n, unscored, method)
+
+
+def rate(outcomes: Iterable[bool | None], confidence: float = CONFIDENCE) -> Estimate:
+    """The share of True among the known outcomes, with Wilson's interval; None counts as unscored."""
+    seen = list(outcomes)
+    known = [bool(outcome) for outcome in seen if outcome is not None]
+    return wilson(sum(known), len(known), len(seen) - len(known), confidence)
+
+
+def mean(
+    values: Iterable[float | None], seed: int = 0, confidence: float = CONFIDENCE, resamples: int = RESAMPLES
+) -> Estimate:
+    """A mean with its BCa bootstrap interval.
+
+    BCa (bias-corrected and accelerated, Efron 1987) rather than the plain percentile interval: returns are skewed
+    where most episodes earn nothing, and BCa corrects for that to second order while it still stays inside the data.
+    With B resampled means t*, z0 = Phi^-1(share of t* below the mean, ties counted half), and the acceleration
+    a = sum d^3 / (6 (sum d^2)^1.5) of the jackknife deviations d, the ends are the quantiles
+    Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of t* for z = -+ the normal quantile.
+
+    A sample without any spread (or of one value) cannot bound its mean: the interval is then None, not a point.
+
+    Args:
+        values: None and non-finite values count as unscored.
+        seed: Decides the resampling; equal seeds draw equal resamples on any NumPy.
+        confidence: In (0, 1).
+        resamples: Number of bootstrap samples, >= 100.
+
+    Raises:
+        BadInput: The seed, confidence or number of resamples is out of range.
+    """
+    z = _quantile(confidence)
+    if resamples < 100:
+        raise BadInput(f"at least 100 bootstrap resamples are needed, got {resamples}")
+    seen = list(values)
+    known = [float(value) for value in seen if value is not None and math.isfinite(value)]
+    method = f"bootstrap BCa {confidence * 100:g}%"
+    n, unscored = len(known), len(seen) - len(known)
+    if n == 0:
+        return Estimate(None, None, None, 0, unscored, method)
+    value = math.fsum(known) / n
+    if min(known) == max(known):
+        return Estimate(known[0], None, None, n, unscored, method)
+    data = np.asarray(known)
+    means = _resampled_means(data, derive(seed, "bootstrap", n), resamples)
+    low, high = _bca(data, value, means, z)
+    return Estimate(value, low, high, n, unscored, method)
+
+
+def paired_difference(
+    a: Mapping[str, float | bool | None],
+    b: Mapping[str, float | bool | None],
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """The mean of b - a over the keys that both scored, with its BCa bootstrap interval over the pairs.
+
+    Pairing by task takes the tasks' own difficulty out of the comparison, which an unpaired interval would count
+    as noise.
+
+    Args:
+        a: Score (or success) by task key; None where unscored.
+        b: The same for the other side.
+        seed: Decides the resampling.
+        confidence: In (0, 1).
+
+    Returns:
+        The estimate; `n` counts pairs, `unscored` the common keys that one side did not score.
+    """
+    differences: list[float | None] = []
+    for key in sorted(a.keys() & b.keys()):  # sorted: the resampling must not depend on the order of a mapping
+        left, right = a[key], b[key]
+        differences.append(None if left is None or right is None else float(right) - float(left))
+    return mean(differences, seed, confidence)
+
+
+def mcnemar(a: Mapping[str, bool | None], b: Mapping[str, bool | None]) -> McNemar:
+    """McNemar's exact test: do a and b succeed equally often on the same tasks?
+
+    Only discordant pairs count: with m of them and k = min(only_a, only_b), p = min(1, 2 sum_{i<=k} C(m, i) / 2^m).
+
+    Args:
+        a: Success by task key; None where unscored.
+        b: The same for the other side.
+    """
+    pairs = [(a[key], b[key]) for key in a.keys() & b.keys()]
+    known = [(bool(left), bool(right)) for left, right in pairs if left is not None and right is not None]
+    both, only_a = known.count((True, True)), known.count((True, False))
+    only_b, neither = known.count((False, True)), known.count((False, False))
+    if not known:
+        return McNemar(0, 0, 0, 0, None)
+    m, k = only_a + only_b, min(only_a, only_b)
+    tail = sum(math.comb(m, i) for i in range(k + 1))
+    return McNemar(both, only_a, only_b, neither, min(1.0, 2 * tail / 2**m))
+
+
+def success_estimate(episodes: Iterable[Episode], seed: int = 0) -> Estimate:
+    """Success rate of episodes.
+
+    With each task played once this is Wilson's interval. Where tasks come back (several seeds), repeated plays of one
+    task are no independent trials: the rate is then the mean over tasks of the task's own rate, bootstrapped over
+    tasks, and `n` counts tasks.
+    """
+    return _by_task(((e.task.key, e.success if e.scored else None) for e in episodes), seed, is_rate=True)
+
+
+def return_estimate(episodes: Iterable[Episode], seed: int = 0) -> Estimate:
+    """Mean return of episodes, bootstrapped over tasks (see `success_estimate` on tasks that come back)."""
+    return _by_task(((e.task.key, e.ret if e.scored else None) for e in episodes), seed, is_rate=False)
+
+
+def task_means(pairs: Iterable[tuple[str, float | bool | None]]) -> dict[str, float | None]:
+    """The mean score of each task key; None where none of its plays was scored."""
+    groups: defaultdict[str, list[float]] = defaultdict(list)
+    for key, score in pairs:
+        group = groups[key]
+        if score is not None and math.isfinite(score):
+            group.append(float(score))
+    return {key: math.fsum(group) / len(group) if group else None for key, group in groups.items()}
+
+
+def _by_task(pairs: Iterable[tuple[str, float | bool | None]], seed: int, is_rate: bool) -> Estimate:
+    listed = list(pairs)
+    unscored = sum(score is None or not math.isfinite(score) for _, score in listed)
+    by_task = task_means(listed)
+    if is_rate:
+        if len(by_task) == len(listed):
+            return rate(None if value is None else value == 1.0 for value in by_task.values())
+        known = [value for value in by_task.values() if value is not None]
+        if known and min(known) == max(known) and known[0] in (0.0, 1.0):
+            result = wilson(len(known) if known[0] else 0, len(known))  # no spread: only Wilson can bound it
+        else:
+            result = mean(known, seed)
+    else:
+        result = mean(by_task.values(), seed)
+    method = f"{result.method} over tasks" if len(by_task) < len(listed) else result.method
+    return Estimate(result.value, result.low, result.high, result.n, unscored, method)
+
+
+def _resampled_means(data: np.ndarray[Any, Any], seed: int, resamples: int) -> np.ndarray[Any, Any]:
+    # Raw words of PCG64: unlike the Generator's methods, NumPy guarantees this stream for ever (NEP 19).
+    bits = np.random.PCG64(seed)
+    n = len(data)
+    rows = max(1, _CHUNK // n)
+    parts = []
+    for start in range(0, resamples, rows):
+        count = min(rows, resamples - start)
+        words = bits.random_raw(count * n) >> np.uint64(11)
+        picks = (words * (2.0**-53 * n)).astype(np.intp)
+        parts.append(data[np.minimum(picks, n - 1)].reshape(count, n).mean(axis=1))
+    return np.concatenate(parts)
+
+
+def _bca(data: np.ndarray[Any, Any], value: float, means: np.ndarray[Any, Any], z: float) -> tuple[float, float]:
+    normal = NormalDist()
+    # Means that differ by rounding alone are ties: the order of a sum must not move the bias correction.
+    tie = np.isclose(means, value, rtol=1e-12, atol=1e-12 * float(np.abs(data).max()))
+    share = float(np.count_nonzero((means < value) & ~tie) + np.count_nonzero(tie) / 2) / len(means)
+    share = min(max(share, 0.5 / len(means)), 1 - 0.5 / len(means))
+    z0 = normal.inv_cdf(share)
+    deviations = data - value  # the jackknife deviations of a mean, up to a factor that cancels
+    spread = float(np.sum(deviations**2))
+    acceleration: float = float(np.sum(deviations**3)) / (6 * spread**1.5)
+    ends = []
+    for quantile in (-z, z):
+        shifted: float = z0 + quantile
+        level = normal.cdf(z0 + shifted / (1 - acceleration * shifted))
+        ends.append(float(np.quantile(means, level)))
+    return ends[0], ends[1]
+
+
+def _quantile(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise BadInput(f"confidence must lie between 0 and 1, got {confidence!r}")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _number(value: float, digits: int, sign: bool) -> str:
+    shown = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    if float(shown) == 0:  # no "-0.00"
+        return f"{0:.{digits}f}"
+    return shown
