@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
@@ -62,15 +62,22 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """The sum; estimated if either part is."""
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cost + other.cost,
-            self.estimated or other.estimated,
-        )
+        return Usage.total((self, other))
+
+    @classmethod
+    def total(cls, parts: Iterable[Usage]) -> Usage:
+        """The sum of any number of parts."""
+        calls = prompt = completion = reasoning = cached = 0
+        cost, estimated = 0.0, False
+        for part in parts:
+            calls += part.calls
+            prompt += part.prompt_tokens
+            completion += part.completion_tokens
+            reasoning += part.reasoning_tokens
+            cached += part.cached_tokens
+            cost += part.cost
+            estimated = estimated or part.estimated
+        return cls(calls, prompt, completion, reasoning, cached, cost, estimated)
 
     def to_json(self) -> dict[str, Any]:
         """The counts as a JSON object."""

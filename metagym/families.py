@@ -160,6 +160,8 @@ def load_family(name: str | Family, **options: Any) -> Family:
         if options:
             raise BadInput(f"family {name.name} is built already; it takes no options, got {sorted(options)}")
         return name
+    if name not in _factories:  # tasks carry the bare name; a namespace may stand before it
+        name = next((known for known in _factories if known.rpartition("/")[2] == name), name)
     if name not in _factories:
         raise UnknownName(f"no family {name!r}; registered are {', '.join(sorted(_factories)) or 'none'}")
     factory = _factories[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 from typing import Any
 
 from metagym.errors import BadInput
@@ -29,6 +30,31 @@ def derive(seed: int, *names: str | int) -> int:
     Raises:
         BadInput: `seed` is not a non-negative integer, or a name is neither text nor integer.
     """
+    return _number(_path(seed, names))
+
+
+def branch(seed: int, *names: str | int) -> Callable[[int], int]:
+    """A function ``n -> derive(seed, *names, n)`` that does the common part of the path once.
+
+    Args:
+        seed: As for `derive`.
+        *names: As for `derive`.
+    """
+    base = _path(seed, names)
+
+    def at(number: int) -> int:
+        digest = base.copy()
+        digest.update(b"i%d:" % number)
+        return _number(digest)
+
+    return at
+
+
+def _number(digest: hashlib.blake2b) -> int:
+    return int.from_bytes(digest.digest(), "big") >> (64 - _BITS)
+
+
+def _path(seed: int, names: tuple[str | int, ...]) -> hashlib.blake2b:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadInput(f"seed must be a non-negative integer, got {seed!r}")
     digest = hashlib.blake2b(b"%d" % seed, digest_size=8)
@@ -40,7 +66,7 @@ def derive(seed: int, *names: str | int) -> int:
             digest.update(b"i%d:" % name)
         else:
             raise BadInput(f"a seed path is made of texts and integers, got {name!r}")
-    return int.from_bytes(digest.digest(), "big") >> (64 - _BITS)
+    return digest
 
 
 def rng(seed: int, *names: str | int) -> random.Random:

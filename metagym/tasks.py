@@ -230,10 +230,14 @@ class TaskStream:
         self.epoch += 1
         here = {task.id for task in batch}
         fresh = self._shuffled()
-        batch += [task for task in fresh[::-1] if task.id not in here][: count - len(batch)]
-        here = {task.id for task in batch}
-        self._queue = [task for task in fresh if task.id not in here]
-        return batch
+        taken = [task for task in fresh[::-1] if task.id not in here][: count - len(batch)]
+        gone = {task.id for task in taken}
+        self._queue = [task for task in fresh if task.id not in gone]
+        return batch + taken
+
+    def put_back(self, tasks: Sequence[Task]) -> None:
+        """Undoes the last `take`: these tasks come next again, in the same order."""
+        self._queue += list(tasks)[::-1]
 
     def state(self) -> dict[str, Any]:
         """The cursor as JSON; `restore` continues from it."""

@@ -15,9 +15,7 @@ from metagym.chat.types import Message, Reply, Request
 from metagym.errors import BadInput
 
 FORMAT = (
-    "Answer with two lines and nothing else:\n"
-    "Thought: what you conclude from what you have seen\n"
-    "Action: one command"
+    "Answer with two lines and nothing else:\nThought: what you conclude from what you have seen\nAction: one command"
 )
 NO_ACTION = "Your answer held no action, so nothing happened. Write one line that starts with 'Action:'."
 NO_ANSWER = "(no answer)"

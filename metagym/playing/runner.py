@@ -28,7 +28,7 @@ from metagym.playing import sync
 from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
 from metagym.playing.hosts import Host, HostPool, make_pool
 from metagym.playing.stand_ins import resolve
-from metagym.seeding import check_seed, derive
+from metagym.seeding import branch, check_seed, derive
 from metagym.tasks import Task
 
 # Failures of the whole, not of one episode: no other episode could go on either.
@@ -75,7 +75,7 @@ class _Record:
         self.task, self.seed, self.backend = task, seed, backend
         self.turns: list[Turn] = []
         self.observation = ""
-        self.usage = Usage()
+        self.usages: list[Usage] = []
         self.info: Mapping[str, Any] = {}
         self.started = time.perf_counter()
 
@@ -94,7 +94,7 @@ class _Record:
             cause=cause,
             seed=self.seed,
             backend=self.backend,
-            usage=self.usage,
+            usage=Usage.total(self.usages),
             info={name: self.info[name] for name in ("engine", "seed_honoured") if name in self.info},
             seconds=time.perf_counter() - self.started,
         )
@@ -148,6 +148,7 @@ async def _episode(
 ) -> Episode:
     """Plays one opened host to the end; failures of the episode become its status."""
     cap = settings.max_steps or family.max_steps
+    sampling_seed = branch(record.seed, "actor")
     conversation = Conversation(system_prompt, family.instructions, seat)
     await host.open(record.task)
     record.observation, record.info = await host.reset()
@@ -156,9 +157,9 @@ async def _episode(
     for number in range(cap):
         legal = record.info.get("admissible")
         conversation.observe(observation, legal)
-        reply = await _ask(model, conversation, derive(record.seed, "actor", number), legal, settings.model_deadline)
+        reply = await _ask(model, conversation, sampling_seed(number), legal, settings.model_deadline)
         conversation.answer(reply.text)
-        record.usage = record.usage + reply.usage
+        record.usages.append(reply.usage)
         cleaned = family.clean(command_of(reply, legal), legal) if reply.text is not None else None
         last = number + 1 == cap
         if cleaned is None or not cleaned.command:
