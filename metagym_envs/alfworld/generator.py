@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import Any
 from metagym.errors import BadInput, UnknownName
 from metagym.seeding import rng
 from metagym_envs.alfworld import scenes
+from metagym_envs.alfworld.engine.names import shown_names
 from metagym_envs.alfworld.scenes import OPENABLE, ROOM_FOR, ROOM_FOR_OTHERS, ROOM_INITIAL, ROOMS, TASKS, THINGS, Room
 
 GENERATOR = "metagym-household-1"
@@ -123,20 +124,6 @@ def make_scene(room: Room, number: int) -> Scene:
         for _ in range(draw.randint(fewest, most))
     )
     return Scene(room, _SCENE_BASE[room] + number, receptacles, spot())
-
-
-def shown_names(ids: Iterable[str]) -> dict[str, str]:
-    """The names that the game shows for a problem's ids: per type, the first id in order has the highest number."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for full in ids:
-        low = full.lower()
-        head = low.split("_bar_", 1)[0]
-        groups[head + "basin" if "basin" in low else head].append(full)
-    return {
-        full: f"{head} {len(members) - place}"
-        for head, members in groups.items()
-        for place, full in enumerate(sorted(members, key=str.lower))
-    }
 
 
 def fingerprint() -> str:
@@ -258,26 +245,26 @@ class _Draft:
         self, wanted: Sequence[tuple[str, str]], target: str, lamp: tuple[str, str] | None
     ) -> tuple[str, ...]:
         task, plan, opened = self.task, [], set()
-        name = shown_names([*self.kind, *(oid for oid, _, _ in self.things)])
+        names = shown_names(full.lower() for full in (*self.kind, *(oid for oid, _, _ in self.things)))
         here = ""
 
         def go(rid: str, reach: bool = True) -> None:
             nonlocal here
             if here != rid:  # "go to" the place where one stands is no legal command
-                plan.append(f"go to {name[rid]}")
+                plan.append(f"go to {names[rid.lower()]}")
                 here = rid
             if reach and self.kind[rid] in OPENABLE and rid not in opened:
                 opened.add(rid)
-                plan.append(f"open {name[rid]}")
+                plan.append(f"open {names[rid.lower()]}")
 
         def fetch(oid: str, rid: str) -> None:
             go(rid)
-            plan.append(f"take {name[oid]} from {name[rid]}")
+            plan.append(f"take {names[oid.lower()]} from {names[rid.lower()]}")
 
         if lamp:
             fetch(*wanted[0])
             go(lamp[1], reach=False)
-            plan.append(f"use {name[lamp[0]]}")
+            plan.append(f"use {names[lamp[0].lower()]}")
             return tuple(plan)
         end = self.draw.choice([rid for rid, kind in self.kind.items() if kind == target])
         for oid, rid in wanted[: task.count]:
@@ -285,9 +272,9 @@ class _Draft:
             if task.verb:
                 device = next(r for r, kind in self.kind.items() if kind == task.device)
                 go(device, reach=False)
-                plan.append(f"{task.verb} {name[oid]} with {name[device]}")
+                plan.append(f"{task.verb} {names[oid.lower()]} with {names[device.lower()]}")
             go(end)
-            plan.append(f"move {name[oid]} to {name[end]}")
+            plan.append(f"move {names[oid.lower()]} to {names[end.lower()]}")
         return tuple(plan)
 
     def _problem(self, tag: str, goal: str) -> str:
