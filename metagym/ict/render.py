@@ -92,7 +92,8 @@ def render_batch(system_prompt: str, episodes: Sequence[Episode], view: View) ->
     scored = [e for e in episodes if e.scored]
     solved = sum(bool(e.success) for e in scored)
     mean = mean_return(list(episodes))
-    head = f"Batch of {len(episodes)} episodes: {solved} solved, mean return {'-' if mean is None else format(mean, '.3g')}"
+    shown = "-" if mean is None else format(mean, ".3g")
+    head = f"Batch of {len(episodes)} episodes: {solved} solved, mean return {shown}"
     if len(scored) < len(episodes):
         head += f", {len(episodes) - len(scored)} not scored"
     parts = ["\n".join(["Current system prompt:", OPEN, system_prompt, CLOSE]), head + "."]

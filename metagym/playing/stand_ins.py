@@ -6,7 +6,6 @@ from typing import Any
 
 from metagym import chat
 from metagym.chat.types import ChatModel, Request
-from metagym.errors import SpecError
 from metagym.families import Family
 from metagym.seeding import derive, rng
 
@@ -38,12 +37,6 @@ def resolve(spec: Any, seat: str, family: Family, seed: int = 0, **layers: Any) 
     Raises:
         SpecError: Unknown spec, or the family has no stand-in for this seat.
     """
-    if spec == "rules":
-        if seat not in family.stand_ins:
-            raise SpecError(f"family {family.name} has no scripted {seat}; use 'random' or a model spec")
-        return family.stand_ins[seat](derive(seed, "stand-in", seat))
     if spec == "random":
-        if seat == "actor":
-            return chat.scripted(_wander, id="random")
-        return chat.scripted(_keep, id="unchanged")
-    return chat.load(spec, seat=seat, seed=seed, **layers)
+        return chat.scripted(_wander if seat == "actor" else _keep, id=f"random:{seat}")
+    return chat.load(spec, seat=seat, seed=derive(seed, "stand-in", seat), family=family, **layers)
