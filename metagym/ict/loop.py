@@ -94,6 +94,7 @@ class Loop:
         hosts: See `metagym.play`; does not change the records.
         concurrency: Episodes at once; does not change the records.
         on_event: Told of everything that happens.
+        held_out_tasks: The evaluation tasks; None draws them as the settings say.
     """
 
     def __init__(
@@ -107,11 +108,12 @@ class Loop:
         hosts: str | HostPool | None = None,
         concurrency: int | None = None,
         on_event: Callable[[Event], None] = _ignore,
+        held_out_tasks: Sequence[Task] | None = None,
     ) -> None:
         self.config, self.seats, self.records, self.prefix = config, seats, records, prefix
         self.family = family or build_family(config)
         self.on_event = on_event
-        self.held_out = held_out(config, self.family)
+        self.held_out = held_out(config, self.family) if held_out_tasks is None else list(held_out_tasks)
         seat = config.seat
         self.env = ICTEnv(
             self.family,
@@ -204,6 +206,19 @@ class Loop:
             return []
         return await self.play(f"turn/{turn}/eval", self.held_out, self.env.prompt)
 
+    async def score(self, turn: int) -> list[Episode]:
+        """Scores the starting prompt as that of `turn`, without any meta-episode."""
+        try:
+            self.env.prompt = self.env.start_prompt
+            return await self.evaluate(turn)
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Ends worker processes."""
+        if self.env._own_pool:
+            await self.env.pool.close()
+
     async def run(self) -> str:
         """Runs to the end and returns the last prompt."""
         config = self.config
@@ -223,8 +238,7 @@ class Loop:
             self.records.append_many([(f"{self.prefix}end", end)])
             return self.env.prompt
         finally:
-            if self.env._own_pool:
-                await self.env.pool.close()
+            await self.close()
 
 
 def versions(family: Family, seats: Seats) -> dict[str, Any]:
