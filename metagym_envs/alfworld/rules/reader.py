@@ -1,0 +1,265 @@
+"""A small reader of English advice: which of a table of intents does a text ask for, and which does it forbid?
+
+Nothing in here knows ALFWorld. A family describes its intents as data (`Intent`), and `read` finds them in any text:
+sentence by sentence, by word stems, with negation judged in the clause that holds the verb. What it cannot read it
+ignores, as noise. It is a keyword reader and no language model: it understands the faults its table names, however
+they are worded within reason, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+READ_AT_MOST = 100_000
+"""Characters of a text that are read; the rest is ignored, so that a huge prompt costs no more than a long one."""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """Something that advice can ask for.
+
+    A *cue* is one way to say it: groups of words joined by ``+``, all of which must occur in one sentence, each at a
+    word of its own. In a group ``open*`` stands for any word that begins so, ``open`` for the word alone, ``look_in``
+    for neighbouring words. The first group holds the verb; its clause decides whether the advice is negated. A group
+    that starts with ``~`` may also be met by the sentence before, where this one points back ("Open them.").
+
+    Attributes:
+        name: Unique in its table.
+        cues: Ways to ask for it; the same words in the negative forbid it.
+        cues_negated: Ways to ask for it in the negative ("never visit a place twice").
+        grants: Names that the intent turns on; empty means its own. A general sentence may grant several special ones.
+        teach: Sentences by which a teacher would ask for it; each is understood by `read`.
+        limits: In the negative, these words make an order of events of it ("do not deliver it before it is clean"), which
+            forbids nothing.
+        weight: What one occurrence of the fault counts in a teacher's ranking; > 0.
+        fault: What an observer sees where it is missing, for a teacher's analysis.
+    """
+
+    name: str
+    cues: tuple[str, ...]
+    cues_negated: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    teach: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ("until", "unless", "once")
+    weight: float = 1.0
+    fault: str = ""
+
+
+_NEGATORS = frozenset(
+    "not never no avoid avoids avoiding stop refuse refrain forbidden forbid prohibited without skip skipping ignore "
+    "ignoring forget forgetting fail failing hesitate neglect neglecting overlook miss missing useless "
+    "pointless waste wasteful wasting unnecessary needless".split()
+)
+# With these, a negated sentence forbids some excess ("never open it twice", "take nothing else"), not the thing itself.
+_EXCESS = frozenset(
+    "again twice else other others another same already repeatedly irrelevant unrelated different wrong until unless "
+    "more anymore longer".split()
+)
+# "The agent opened nothing": what somebody did is no advice.
+_STORY = re.compile(
+    r"^\W*(?:(?:in|during) (?:\w+ ){1,4})?(?:the |this |our |your |my )?(?:agent|player|actor|model|assistant|you|it|he|she|they|we|i)s? "
+    r"(?:(?:also|often|then|repeatedly|never|always|mostly|just|only|simply) )?"
+    r"(?:(?!need|proceed|speed)\w{2,}ed|kept|went|did|was|were|had|took|forgot|left|saw|lost|spent|got|put|gave|ran)\b"
+)
+_CONDITIONS = frozenset("if when whenever unless once while where wherever since because as before although which who".split())
+_ASIDES = frozenset("that what".split())
+_OPENERS = frozenset("after until so but then and or instead therefore".split())
+_IDIOMS = re.compile(
+    r"\b(?:take (?:care|note|notes|time|your time|turns|action|actions|steps|it easy|into account|a look|advantage|place|"
+    r"one step)|in (?:the )?light of|such as|no matter|not only|no doubt|of course|in the first place|in place of|if not|not yet|"
+    r"(?:have|has|had) (?:not|never)|keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
+    r"(?:make sure|be sure|ensure|see to it|remember|note|keep in mind)(?: that)?)\b"
+)
+_FRESH = re.compile(
+    r"\b(?:(?:have|has|had) )?(?:not|never) (?:yet )?(?:been (?:visited|searched|checked|explored)|been|visited|seen|searched|"
+    r"checked|explored|tried)\b"
+)
+_LEFT = re.compile(
+    r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|untreated|behind)\b)"
+)
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ",", "\u2013": ",", "\x00": " "})
+_SENTENCE = re.compile(r"[.!?]+(?=\s|$|[\"')*_])|\n+")
+_CLAUSE = re.compile(r"[,;:()]|\s-+\s|->|=>")
+_WORD = re.compile(r"[a-z]+")
+_PLACE_VERB_BEFORE = frozenset("to then and finally always never not you should must please can only or".split())
+_PLACE_VERB_AFTER = frozenset("it them the that this those these your each one all both any what every objects items".split())
+_POINTERS = frozenset("it them they this these those there".split())
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The alternatives of one group: exact words, stems, and phrases of neighbouring words."""
+
+    exact: frozenset[str]
+    stems: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...]
+    looks_back: bool
+
+    def places(self, words: Sequence[str]) -> set[int]:
+        """Positions of `words` at which the group is met."""
+        found = {
+            at for at, word in enumerate(words) if word in self.exact or (self.stems and word.startswith(self.stems))
+        }
+        for phrase in self.phrases:
+            size = len(phrase)
+            found.update(at for at in range(len(words) - size + 1) if tuple(words[at : at + size]) == phrase)
+        return found
+
+
+@lru_cache(maxsize=4096)
+def _cue(text: str) -> tuple[_Group, ...]:
+    groups = []
+    for part in text.split("+"):
+        exact, stems, phrases = set(), [], []
+        looks_back = part.lstrip().startswith("~")
+        for item in part.replace("~", " ").split():
+            if "_" in item:
+                phrases.append(tuple(item.split("_")))
+            elif item.endswith("*"):
+                stems.append(item[:-1])
+            else:
+                exact.add(item)
+        groups.append(_Group(frozenset(exact), tuple(stems), tuple(phrases), looks_back))
+    return tuple(groups)
+
+
+@dataclass(frozen=True)
+class _Clause:
+    words: tuple[str, ...]
+    main: bool
+    """Whether it can instruct; a condition ("if it is not open") cannot."""
+    negated: bool
+    excess: bool
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    words: tuple[str, ...]
+    clause_of: tuple[int, ...]
+    clauses: tuple[_Clause, ...]
+
+
+def _plain(text: str) -> str:
+    text = text[:READ_AT_MOST].translate(_QUOTES).lower()
+    text = re.sub(r"\b(ca|do|does|did|should|must|need|wo|is|are|have|has|had|would|could)n['\s]?t\b", r"\1 not", text)
+    text = text.replace("cannot", "can not").replace("e.g.", "like").replace("i.e.", "meaning")
+    text = re.sub(r"(?<=\w)-(?=\w)", " ", text)
+    text = re.sub(r"[*_`#>\[\]{}|]+", " ", text)
+    return _LEFT.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
+
+
+def _noun_place(words: list[str]) -> list[str]:
+    """Tells the verb "place" from the noun, which becomes "location"."""
+    out = []
+    for at, word in enumerate(words):
+        if word == "places":
+            word = "locations"
+        elif word == "place":
+            before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+            if not ((not before or before in _PLACE_VERB_BEFORE) or after in _PLACE_VERB_AFTER):
+                word = "location"
+            elif before in {"the", "a", "every", "each", "that", "this", "same", "any", "one"}:
+                word = "location"
+        out.append(word)
+    return out
+
+
+def _clauses(sentence: str) -> _Sentence:
+    pieces: list[list[str]] = []
+    for chunk in _CLAUSE.split(sentence):
+        words = _noun_place(_WORD.findall(chunk))
+        current: list[str] = []
+        for at, word in enumerate(words):
+            follows = words[at + 1] if at + 1 < len(words) else ""
+            splits = (
+                word in _CONDITIONS
+                or word in _ASIDES
+                or (word in _OPENERS and word not in {"and", "or"})
+                or (word in {"and", "or"} and (follows in _NEGATORS or follows in {"do", "always", "then"}))
+            )
+            if splits and current:
+                pieces.append(current)
+                current = []
+            current.append(word)
+        if current:
+            pieces.append(current)
+    clauses, words_all, clause_of = [], [], []
+    carried = False
+    mains = [not (piece[0] in _CONDITIONS or piece[0] in _ASIDES) for piece in pieces]
+    instructs = any(main and len(piece) > 1 for piece, main in zip(pieces, mains, strict=True))
+    for piece, main in zip(pieces, mains, strict=True):
+        flips = sum(word in _NEGATORS for word in piece)
+        odd = bool(flips % 2)
+        negated = odd != carried if main else odd
+        if main:
+            # "Do not, whatever happens, open it": a negator at the end of a clause reaches into the next ones.
+            carried = carried or (odd and piece[-1] in _NEGATORS)
+        clauses.append(_Clause(tuple(piece), main or not instructs, negated, not _EXCESS.isdisjoint(piece)))
+        clause_of += [len(clauses) - 1] * len(piece)
+        words_all += piece
+    return _Sentence(tuple(words_all), tuple(clause_of), tuple(clauses))
+
+
+def _met(groups: tuple[_Group, ...], sentence: _Sentence, context: tuple[str, ...]) -> set[int]:
+    """Positions of the verb at which every other group is met, by a word of its own or, if it looks back, by the context."""
+    places = [group.places(sentence.words) for group in groups]
+    verbs = places[0]
+    if not verbs:
+        return verbs
+    for group, found in zip(groups[1:], places[1:], strict=True):
+        if len(found) > 1:
+            continue
+        if not found and group.looks_back and group.places(context):
+            continue
+        verbs = {verb for verb in verbs if found - {verb}}
+    return verbs
+
+
+def _verdict(intent: Intent, sentence: _Sentence, context: tuple[str, ...]) -> bool | None:
+    """True if the sentence asks for the intent, False if it forbids it, None if it does not speak of it."""
+    for cue in intent.cues_negated:
+        for verb in _met(_cue(cue), sentence, context):
+            if sentence.clauses[sentence.clause_of[verb]].negated:
+                return True
+    forbidden = False
+    for cue in intent.cues:
+        for verb in _met(_cue(cue), sentence, context):
+            clause = sentence.clauses[sentence.clause_of[verb]]
+            if not clause.main:
+                continue
+            if not clause.negated:
+                return True
+            forbidden = forbidden or not (clause.excess or any(word in sentence.words for word in intent.limits))
+    return False if forbidden else None
+
+
+def read(text: str, table: Sequence[Intent]) -> Mapping[str, bool]:
+    """Reads advice.
+
+    Args:
+        text: Any text; at most `READ_AT_MOST` characters of it are looked at.
+        table: The intents to look for.
+
+    Returns:
+        Granted name to True (asked for) or False (forbidden). Names that the text does not speak of are absent. Where
+        sentences contradict each other, the last one stands; within a sentence a special intent overrules a general one.
+    """
+    found: dict[str, bool] = {}
+    context: tuple[str, ...] = ()
+    general_first = sorted(table, key=lambda intent: len(intent.grants) <= 1)
+    for raw in _SENTENCE.split(_plain(text)):
+        if _STORY.match(raw):
+            continue
+        sentence = _clauses(raw)
+        if not sentence.words:
+            continue
+        pointing = not _POINTERS.isdisjoint(sentence.words)
+        for intent in general_first:
+            verdict = _verdict(intent, sentence, context if pointing else ())
+            if verdict is not None:
+                found.update(dict.fromkeys(intent.grants or (intent.name,), verdict))
+        context = sentence.words
+    return found
