@@ -85,7 +85,15 @@ class TooManyFailures(MetaGymError):
 
 
 class ChatError(MetaGymError):
-    """A model call failed for good (after the retries that the settings allow)."""
+    """A model call failed for good (after the retries that the settings allow).
+
+    Attributes:
+        retry_after: Seconds that the server asked to wait before another try; None where it did not say.
+        attempts: Requests that were made for the call.
+    """
+
+    retry_after: float | None = None
+    attempts: int = 1
 
 
 class RateLimited(ChatError):

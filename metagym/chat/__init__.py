@@ -1,4 +1,4 @@
-"""Talking to models: what is asked (`Request`), what comes back (`Reply`), and `load`, which makes a model of a spec."""
+"""Talking to models: what is asked (`Request`), what comes back (`Reply`), and `load`, which makes a model."""
 
 from metagym.chat.layers import aclose, find_layer
 from metagym.chat.loading import load

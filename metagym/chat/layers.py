@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
-import weakref
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from metagym.chat.types import Backend, ChatModel, Reply, Request
-
-T = TypeVar("T")
 
 
 class Layer:
@@ -60,23 +55,6 @@ class Overridden(Layer):
     async def chat(self, request: Request) -> Reply:
         """Answers one request under the fixed settings."""
         return await self.inner.chat(dataclasses.replace(request, **self._settings))  # type: ignore[arg-type]
-
-
-class PerLoop(Generic[T]):
-    """One value per running event loop, since asyncio's locks and sockets belong to the loop that first used them."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        """`make` builds the value on its loop."""
-        self._make = make
-        self._values: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, T] = weakref.WeakKeyDictionary()
-
-    def get(self) -> T:
-        """The value of the running loop."""
-        loop = asyncio.get_running_loop()
-        value = self._values.get(loop)
-        if value is None:
-            value = self._values[loop] = self._make()
-        return value
 
 
 L = TypeVar("L")

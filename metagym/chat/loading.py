@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from metagym.chat.layers import Overridden
 from metagym.chat.scripted import Answer, scripted
-from metagym.chat.specs import Spec, parse_spec
 from metagym.chat.types import ChatModel, Request
 from metagym.errors import SpecError
 from metagym.seeding import check_seed
 
 if TYPE_CHECKING:
     from metagym.chat.accounts import Budget, Ledger
+    from metagym.chat.limit import Pace
+    from metagym.chat.specs import Spec
     from metagym.chat.store import CacheMode, ReplyStore
     from metagym.families import Family
 
 ModelLike = str | ChatModel | Callable[[Request], Answer]
 """What `load` takes: a spec, a chat model, or a callable from request to answer."""
+
+DEFAULT_CONCURRENCY = 64
+"""Calls at once to one server, unless the spec says otherwise."""
 
 
 def load(
@@ -38,9 +42,9 @@ def load(
     """Makes the chat model of a seat.
 
     The layers, from the outside in, each only where it has something to do: fixed settings, reply cache, accounts and
-    budget, limits, retry, client. The cache is outermost of those that matter, so that a reply on disk costs nothing and
-    waits for nothing; the budget is checked before a call waits in the queue; retries happen inside the slot that the
-    call holds, so that a server in trouble sees fewer requests, not more.
+    budget, limits, retry, client. The cache comes before the rest, so that a reply on disk costs nothing and waits for
+    nothing; the budget is checked before a call waits in the queue; retries happen inside the slot that the call
+    holds, so that a server in trouble sees fewer requests, not more.
 
     Args:
         spec: ``rules[:<Family>]``, ``openai:<model>``, ``llama:<name or file>``, ``hf:<folder>``,
@@ -54,8 +58,8 @@ def load(
             again is cheaper.
         cache_mode: ``write`` reads and writes, ``read`` never writes, ``replay-only`` raises `CacheMiss` instead of
             calling the model, ``off`` does nothing.
-        budget: A hard budget, or a ledger (shared by the seats of a run) that holds one. Models other than callables and
-            stand-ins always keep accounts: ``find_layer(model, Accounted).ledger``.
+        budget: A hard budget, or a ledger (shared by the seats of a run) that holds one. Models other than callables
+            and stand-ins always keep accounts: ``find_layer(model, Accounted).ledger``.
 
     Raises:
         SpecError: The spec cannot be read, or names something that is not there.
@@ -65,6 +69,8 @@ def load(
     check_seed(seed)
     if not isinstance(spec, str):
         return _layered(_from_object(spec), seat, cache, cache_mode, budget)
+    from metagym.chat.specs import parse_spec
+
     read = parse_spec(spec)
     if read.scheme == "rules":
         return _layered(_stand_in(read.name, seat, seed, family), seat, None, "off", budget)
@@ -115,7 +121,7 @@ def _stand_in(name: str, seat: str, seed: int, family: str | Family | None) -> C
     elif family is None:
         raise SpecError("'rules' means a family's stand-in: write rules:<Family>, or give load() the family")
     else:
-        chosen = family  # type: ignore[assignment]
+        chosen = family
     if seat not in chosen.stand_ins:
         there = ", ".join(sorted(chosen.stand_ins)) or "none"
         raise SpecError(f"family {chosen.name} has no scripted stand-in for the seat {seat!r}; it has {there}")
@@ -138,7 +144,7 @@ def _python(spec: Spec, seed: int) -> ChatModel:
         model = scripted(thing, id=f"python:{spec.name}", backend=spec.params.get("backend", "scripted"))
     else:
         raise SpecError(f"python:{spec.name} is {type(thing).__name__}, neither a callable nor a ChatModel")
-    return _limited(model, spec)
+    return _limited(model, spec) if spec.params.keys() & {"concurrency", "rpm", "tpm"} else model
 
 
 def _import(name: str) -> Any:
@@ -154,14 +160,29 @@ def _import(name: str) -> Any:
             sys.path.pop()
 
 
-def _limited(model: ChatModel, spec: Spec) -> ChatModel:
-    names = ("concurrency", "rpm", "tpm")
-    limits = {name: spec.params[name] for name in names if name in spec.params}
-    if not limits:
-        return model
-    from metagym.chat.limit import Limited
+def _openai(spec: Spec, seed: int) -> ChatModel:
+    from metagym.chat.limit import Pace
+    from metagym.chat.openai import OpenAIChat
+    from metagym.chat.retry import Retrying
 
-    return Limited(model, **limits)
+    given = spec.params
+    client = OpenAIChat(
+        spec.name,
+        connections=given.get("concurrency", DEFAULT_CONCURRENCY),
+        **{name: given[name] for name in ("base_url", "key_env", "choices", "context") if name in given},
+    )
+    pace = Pace(given.get("rpm"), given.get("tpm"))
+    patience = {name: given[name] for name in ("retries", "timeout", "deadline") if name in given}
+    return _limited(Retrying(client, seed=seed, pace=pace, **patience), spec, pace, DEFAULT_CONCURRENCY)
 
 
-_BUILDERS: dict[str, Callable[[Spec, int], ChatModel]] = {"python": _python}
+def _limited(model: ChatModel, spec: Spec, pace: Pace | None = None, concurrency: int | None = None) -> ChatModel:
+    from metagym.chat.limit import Limited, Pace
+
+    given = spec.params
+    if pace is None:
+        pace = Pace(given.get("rpm"), given.get("tpm"))
+    return Limited(model, concurrency=given.get("concurrency", concurrency), pace=pace)
+
+
+_BUILDERS: dict[str, Callable[[Spec, int], ChatModel]] = {"python": _python, "openai": _openai}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any
 
 from metagym.chat.types import Backend, ChatModel, Reply, Request
 from metagym.episodes import Usage
 from metagym.errors import BadInput, ChatError
 
-Answer = Union[str, Reply, None]
+Answer = str | Reply | None
 """What a scripted callable returns: the text, a whole reply, or None (or "") for no answer."""
 
 _ONE_CALL = Usage(calls=1)  # a script reads and writes no tokens

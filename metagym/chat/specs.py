@@ -18,7 +18,7 @@ MAX_SPEC = 4096
 CHOICE_MODES = ("auto", "structured_outputs", "guided_choice", "grammar", "json_schema", "off")
 """How a server is asked to keep to `Request.choices`; see `metagym.chat.constraints`."""
 
-_SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "password", "secret", "authorization", "auth"})
+_SECRET_NAMES = frozenset("api_key apikey api-key key token password secret authorization auth".split())
 _NO_KEYS = (
     "a key is never written into a spec, since specs are kept in manifests: put it into the environment as "
     "OPENAI_API_KEY, or name another variable with key_env="
@@ -105,8 +105,18 @@ SCHEMES: Mapping[str, Mapping[str, Read]] = {
         "context": _whole(1),
         **_PRICES,
     },
-    "llama": {**_SAMPLING, "threads": _whole(1), "slots": _whole(1), "context": _whole(64), "choices": _one_of("grammar", "off")},
-    "hf": {**_SAMPLING, "device": _one_of("cpu", "cuda", "mps"), "dtype": _one_of("auto", "float32", "float16", "bfloat16")},
+    "llama": {
+        **_SAMPLING,
+        "threads": _whole(1),
+        "slots": _whole(1),
+        "context": _whole(64),
+        "choices": _one_of("grammar", "off"),
+    },
+    "hf": {
+        **_SAMPLING,
+        "device": _one_of("cpu", "cuda", "mps"),
+        "dtype": _one_of("auto", "float32", "float16", "bfloat16"),
+    },
     "python": {**_SAMPLING, **_LIMITS, **_PRICES, "backend": _one_of("scripted", "local", "server")},
 }
 """The schemes and, of each, the parameters with the function that reads them."""
