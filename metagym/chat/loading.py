@@ -176,6 +176,22 @@ def _openai(spec: Spec, seed: int) -> ChatModel:
     return _limited(Retrying(client, seed=seed, pace=pace, **patience), spec, pace, DEFAULT_CONCURRENCY)
 
 
+def _llama(spec: Spec, seed: int) -> ChatModel:
+    from metagym.chat.llama import LlamaChat
+
+    return LlamaChat(spec.name, **_but_sampling(spec))
+
+
+def _hf(spec: Spec, seed: int) -> ChatModel:
+    from metagym.chat.hf import HFChat
+
+    return HFChat(spec.name, **_but_sampling(spec))
+
+
+def _but_sampling(spec: Spec) -> dict[str, Any]:
+    return {name: value for name, value in spec.params.items() if name not in ("temperature", "max_tokens")}
+
+
 def _limited(model: ChatModel, spec: Spec, pace: Pace | None = None, concurrency: int | None = None) -> ChatModel:
     from metagym.chat.limit import Limited, Pace
 
@@ -185,4 +201,9 @@ def _limited(model: ChatModel, spec: Spec, pace: Pace | None = None, concurrency
     return Limited(model, concurrency=given.get("concurrency", concurrency), pace=pace)
 
 
-_BUILDERS: dict[str, Callable[[Spec, int], ChatModel]] = {"python": _python, "openai": _openai}
+_BUILDERS: dict[str, Callable[[Spec, int], ChatModel]] = {
+    "python": _python,
+    "openai": _openai,
+    "llama": _llama,
+    "hf": _hf,
+}
