@@ -11,7 +11,15 @@ from metagym_envs.alfworld.engine import Game, Player
 from metagym_envs.alfworld.generator import generate
 from metagym_envs.alfworld.text import INSTRUCTIONS, LONGEST, clean_command
 
-NEW = ["go to drawer 1", "help", "inventory", "look", "move apple 1 to fridge 1", "open drawer 2", "take pen 1 from desk 2"]
+NEW = [
+    "go to drawer 1",
+    "help",
+    "inventory",
+    "look",
+    "move apple 1 to fridge 1",
+    "open drawer 2",
+    "take pen 1 from desk 2",
+]
 OLD = ["go to drawer 1", "inventory", "look", "open drawer 2", "put apple 1 in/on fridge 1", "take pen 1 from desk 2"]
 
 
@@ -76,7 +84,9 @@ def test_s08_every_move_of_a_real_play_is_understood_in_the_old_form():
     assert answers[0].won and answers[1].won
 
 
-@pytest.mark.parametrize("text", ["open drawer", "open drawer 3", "take pen from desk 2", "go drawer 1", "opne drawer 2"])
+@pytest.mark.parametrize(
+    "text", ["open drawer", "open drawer 3", "take pen from desk 2", "go drawer 1", "opne drawer 2"]
+)
 def test_nothing_is_guessed(text):
     """No missing number is filled in and no near miss is snapped: the engine answers it."""
     assert clean_command(text, NEW) == (text, Repair.INVALID)
