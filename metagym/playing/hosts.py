@@ -88,11 +88,11 @@ def checked_step(task: Task, result: Any) -> Transition:
     if not isinstance(observation, str):
         raise BadTransition(f"task {task.key}: step gave {type(observation).__name__} as observation; text is needed")
     try:
-        number = float(reward)
+        number = float("nan") if isinstance(reward, (str, bytes)) else float(reward)
     except (TypeError, ValueError):
         raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a number is needed") from None
     if not math.isfinite(number):
-        raise BadTransition(f"task {task.key}: step gave the reward {number}; a finite number is needed")
+        raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a finite number is needed")
     return Transition(observation, number, bool(terminated), bool(truncated), info)
 
 

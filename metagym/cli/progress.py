@@ -1,0 +1,89 @@
+"""Progress bars of the long commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from metagym.episodes import success_rate
+from metagym.ict.config import RunConfig
+from metagym.ict.evaluate import EvalConfig
+from metagym.ict.loop import Event
+
+
+def _scored_turns(config: RunConfig) -> int:
+    turns = set(range(0, config.meta_turns + 1, config.eval_every)) | {config.meta_turns}
+    return len(turns)
+
+
+def episodes_of(config: RunConfig) -> int:
+    """How many episodes a run plays (without the replays of ``accept``)."""
+    return config.batch_size * (config.meta_turns + 1) + config.eval_tasks * _scored_turns(config)
+
+
+class _Bar:
+    """A bar over episodes, with the success rate of what was scored last."""
+
+    def __init__(self, progress: Progress, total: int, title: str) -> None:
+        self.progress = progress
+        self.task = progress.add_task(title, total=total, note="")
+
+    def __call__(self, event: Event) -> None:
+        if event.kind in ("batch", "eval"):
+            # Episodes read from the records count too: a resumed bar starts where it stood.
+            self.progress.advance(self.task, len(event.episodes))
+        if event.kind == "eval":
+            rate = success_rate(list(event.episodes))
+            shown = "-" if rate is None else f"{rate:.2f}"
+            self.progress.update(self.task, note=f"held-out success after {event.turn} reflections: {shown}")
+
+
+@contextmanager
+def _progress(total: int, title: str, quiet: bool) -> Iterator[Callable[[Event], None]]:
+    if quiet:
+        yield lambda event: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("episodes"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield _Bar(progress, total, title)
+
+
+@contextmanager
+def shown_run(config: RunConfig, quiet: bool) -> Iterator[Callable[[Event], None]]:
+    """The bar of ``metagym ict run``."""
+    with _progress(episodes_of(config), f"ICT {config.family}", quiet) as bar:
+        yield bar
+
+
+@contextmanager
+def shown_collect(config: RunConfig, meta_episodes: int, quiet: bool) -> Iterator[Callable[[Event], None]]:
+    """The bar of ``metagym ict collect``."""
+    total = meta_episodes * config.batch_size * (config.meta_turns + 1)
+    with _progress(total, f"collecting {config.family}", quiet) as bar:
+        yield bar
+
+
+@contextmanager
+def shown_eval(config: EvalConfig, quiet: bool) -> Iterator[Callable[[str, int, Event], None]]:
+    """The bar of ``metagym ict eval``."""
+    run = config.run
+    adapting = sum(arm.reflector is not None for arm in config.arms)
+    each = run.batch_size * (run.meta_turns + 1)
+    total = len(config.seeds) * (adapting * each + (len(config.arms) + 1) * run.eval_tasks)
+    with _progress(total, f"evaluating on {run.family}", quiet) as bar:
+
+        def told(arm: str, seed: int, event: Event) -> Any:
+            bar(event)
+
+        yield told

@@ -1,0 +1,221 @@
+"""ICT in run folders: what `metagym ict run | collect | eval` do, for code as well.
+
+A folder holds the manifest, the records, and every reply that was paid for. A killed run is resumed by doing it again:
+what has a record is read, what has a paid reply is not asked again, and the rest is played.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from metagym.chat import aclose
+from metagym.chat.accounts import Budget, Ledger
+from metagym.chat.store import CacheMode, ReplyStore
+from metagym.errors import BadInput
+from metagym.families import Family
+from metagym.ict.collect import collect, data_card
+from metagym.ict.config import RunConfig, build_family
+from metagym.ict.evaluate import EvalConfig, Row, evaluate
+from metagym.ict.loop import Event, Loop, Seats, versions
+from metagym.runs.folder import RunFolder, base_manifest, write_atomically
+
+CACHE_MODES = ("write", "read", "replay-only", "off")
+
+
+def _folder(path: Path, manifest: dict[str, Any], resume: bool, overwrite: bool) -> RunFolder:
+    if resume and overwrite:
+        raise BadInput("resume and overwrite exclude each other")
+    return RunFolder.resume(path, manifest) if resume else RunFolder.create(path, manifest, overwrite)
+
+
+class _Models:
+    """The layers that the seats of one run share: replies on disk and one ledger."""
+
+    def __init__(self, folder: RunFolder, mode: CacheMode, budget: Budget | None) -> None:
+        self.ledger = Ledger(budget)
+        self.store = ReplyStore(folder.replies, mode) if mode != "off" else None
+        if self.store is not None and folder.replies.exists():
+            self.ledger.restore(self.store.totals())  # a resumed run goes on with the budget it left
+        self.layers: dict[str, Any] = {"cache": self.store, "cache_mode": mode, "budget": self.ledger}
+
+    async def close(self, *seats: Seats) -> None:
+        for one in seats:
+            await aclose(one.actor)
+            await aclose(one.reflector)
+        if self.store is not None:
+            self.store.close()
+
+
+def _check_mode(mode: str) -> CacheMode:
+    if mode not in CACHE_MODES:
+        raise BadInput(f"the cache mode is one of {', '.join(CACHE_MODES)}, got {mode!r}")
+    return mode  # type: ignore[return-value]
+
+
+def _manifest(command: str, config: RunConfig, family: Family, seats: Seats | None, **more: Any) -> dict[str, Any]:
+    """What decides the run."""
+    found = versions(family, seats) if seats is not None else {"family": dict(family.versions)}
+    return {**base_manifest(), "command": command, "config": config.to_json(), "versions": found, **more}
+
+
+async def run_ict(
+    config: RunConfig,
+    path: str | os.PathLike[str],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    cache_mode: str = "write",
+    budget: Budget | None = None,
+    hosts: Any = None,
+    concurrency: int | None = None,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> Path:
+    """Runs the online loop in a run folder.
+
+    Args:
+        config: Everything that decides the records.
+        path: The run folder.
+        resume: Go on with the run that is there; its settings must be the same.
+        overwrite: Throw away the run that is there.
+        cache_mode: What the folder's reply cache does: ``write``, ``read``, ``replay-only`` or ``off``.
+        budget: Hard limits of calls, tokens and money; a resumed run counts what it has paid already.
+        hosts: See `metagym.play`.
+        concurrency: Episodes at once.
+        on_event: Told of everything that happens.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RunError: The folder is in use, or its settings differ.
+        BudgetExceeded, TooManyFailures, ...: The run stopped; what was played and paid is on disk.
+    """
+    mode = _check_mode(cache_mode)
+    family = build_family(config)
+    Loop(config, Seats.of(config, family), {}, family=family)  # type: ignore[arg-type]  # unusable settings fail here
+    manifest = _manifest("ict run", config, family, Seats.of(config, family))
+    with _folder(Path(path), manifest, resume, overwrite) as folder:
+        models = _Models(folder, mode, budget)
+        seats = Seats.of(config, family, **models.layers)
+
+        def told(event: Event) -> None:
+            if event.seconds:
+                folder.note_seconds(event.phase, event.seconds)
+            on_event(event)
+
+        loop = Loop(config, seats, folder.records, family=family, hosts=hosts, concurrency=concurrency, on_event=told)
+        try:
+            await loop.run()
+        finally:
+            await models.close(seats)
+        return folder.path
+
+
+async def collect_ict(
+    config: RunConfig,
+    meta_episodes: int,
+    path: str | os.PathLike[str],
+    rows_file: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    cache_mode: str = "write",
+    budget: Budget | None = None,
+    hosts: Any = None,
+    concurrency: int | None = None,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> tuple[int, Path]:
+    """Collects training rows in a run folder and writes them, with a data card, to `rows_file`.
+
+    Args:
+        config: See `metagym.ict.collect.collect`.
+        meta_episodes: How many meta-episodes to run.
+        path: The run folder (records and paid replies).
+        rows_file: JSONL file of the rows; the card stands beside it as ``<name>.md``.
+        resume: As for `run_ict`.
+        overwrite: As for `run_ict`.
+        cache_mode: As for `run_ict`.
+        budget: As for `run_ict`.
+        hosts: As for `run_ict`.
+        concurrency: As for `run_ict`.
+        on_event: As for `run_ict`.
+
+    Returns:
+        Number of rows, and the card's path.
+    """
+    mode = _check_mode(cache_mode)
+    family = build_family(config)
+    plain = Seats.of(config, family)
+    manifest = _manifest("ict collect", config, family, plain, meta_episodes=meta_episodes)
+    with _folder(Path(path), manifest, resume, overwrite) as folder:
+        models = _Models(folder, mode, budget)
+        seats = Seats.of(config, family, **models.layers)
+        try:
+            rows = await collect(
+                config,
+                meta_episodes,
+                seats,
+                folder.records,
+                hosts=hosts,
+                concurrency=concurrency,
+                on_event=on_event,
+            )
+        finally:
+            await models.close(seats)
+    rows_file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(rows_file, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
+    card = rows_file.with_name(rows_file.name + ".md")
+    write_atomically(card, data_card(config, rows, versions(family, plain)))
+    return len(rows), card
+
+
+async def eval_ict(
+    config: EvalConfig,
+    path: str | os.PathLike[str],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    cache_mode: str = "write",
+    budget: Budget | None = None,
+    hosts: Any = None,
+    concurrency: int | None = None,
+    on_event: Callable[[str, int, Event], None] = lambda arm, seed, event: None,
+) -> list[Row]:
+    """Scores arms side by side in a run folder; see `metagym.ict.evaluate.evaluate`.
+
+    Args:
+        config: The arms and how they are scored.
+        path: The run folder.
+        resume: As for `run_ict`.
+        overwrite: As for `run_ict`.
+        cache_mode: As for `run_ict`.
+        budget: As for `run_ict`.
+        hosts: As for `run_ict`.
+        concurrency: As for `run_ict`.
+        on_event: Told the arm, the seed and what happens.
+    """
+    mode = _check_mode(cache_mode)
+    family = build_family(config.run)
+    data = config.to_json()
+    run = data.pop("run")
+    manifest = _manifest("ict eval", config.run, family, None, **data)
+    assert manifest["config"] == run
+    with _folder(Path(path), manifest, resume, overwrite) as folder:
+        models = _Models(folder, mode, budget)
+        try:
+            rows = await evaluate(
+                config,
+                folder.records,
+                hosts=hosts,
+                concurrency=concurrency,
+                on_event=on_event,
+                **models.layers,
+            )
+        finally:
+            await models.close()
+        folder.records.append("end", {"kind": "end", "arms": [row.name for row in rows]})
+        return rows
