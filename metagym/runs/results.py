@@ -20,7 +20,7 @@ EVAL = "eval"
 BATCH = "batch"
 
 _KEY = re.compile(
-    r"(?:arm/(?P<arm>.+?)/)?(?:seed/(?P<seed>\d+)/)?(?:turn/(?P<turn>\d+)/(?P<what>[^/]+)(?:/(?P<slot>\d+))?|end)"
+    r"(?:arm/(?P<arm>.+?)/)?(?:(?:seed|m)/(?P<seed>\d+)/)?(?:turn/(?P<turn>\d+)/(?P<what>[^/]+)(?:/(?P<slot>\d+))?|end)"
 )
 
 

@@ -1,0 +1,259 @@
+"""The report as a page: what stands in it, drawn by the templates, and written in one rename."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from metagym.errors import MetaGymError
+from metagym.runs.compare import compare_episodes, side_of
+from metagym.runs.folder import REPORT, RunFolder, write_atomically
+from metagym.runs.notices import notices
+from metagym.runs.report import plots
+from metagym.runs.report.episodes import fill, grouped
+from metagym.runs.report.text import as_lines, diff, visible
+from metagym.runs.results import EVAL, Curve, PromptStep, Results, load_results
+
+MAX_BYTES = 5_000_000
+"""A report is always smaller than this."""
+
+_ROOM = 4_700_000  # for the whole page; the rest is a margin
+_PROMPTS = 1_500_000  # what prompts and reflections may take of it
+_ROWS = 60  # task types, arms and notices that are listed
+
+
+def write_report(run: RunFolder | str | os.PathLike[str]) -> Path:
+    """Writes ``report.html`` into a run folder; a run that is still going on gives a report of what is there.
+
+    Args:
+        run: The folder, or an open one.
+
+    Returns:
+        The file.
+
+    Raises:
+        RunError: It is no run.
+        StoreError: It cannot be read or written; `StoreCorrupt` if a record is damaged.
+    """
+    if isinstance(run, RunFolder):
+        path, results = run.path, load_results(run)
+    else:
+        with RunFolder.open(run) as folder:
+            path, results = folder.path, load_results(folder)
+    write_atomically(path / REPORT, render_report(results, path.resolve().name))
+    return path / REPORT
+
+
+def render_report(results: Results, name: str) -> str:
+    """The page of a run, always below `MAX_BYTES` bytes of UTF-8.
+
+    Args:
+        results: What the run folder says.
+        name: How the page calls the run.
+    """
+    templates = _templates()
+    page = templates.get_template("report.html.j2")
+    groups = grouped(results)
+    values = {
+        "name": visible(name, 120),
+        "facts": _facts(results),
+        "notices": [visible(line, 600) for line in notices(results)[:_ROWS]],
+        "headline": _headline(results),
+        "figures": _figures(results),
+        "types": _types(results),
+        "arms": _arms(results),
+        "prompts": _prompts(results.prompts),
+        "final": _final(results),
+        "usage": _usage(results),
+        "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
+        "groups": groups,
+        "several_arms": len(results.arms) > 1,
+        "counts": _counts(results),
+    }
+    empty = page.render(values, shortened=0, left_out=0)  # its size is what is not episodes
+    headings = 600 * len(groups)
+    one = templates.get_template("episode.html.j2")
+    fill(groups, lambda view: Markup(one.render(view)), _ROOM - len(empty.encode()) - headings)
+    shortened, left_out = sum(group.shortened for group in groups), sum(group.left_out for group in groups)
+    text = page.render(values, shortened=shortened, left_out=left_out)
+    size = len(text.encode())
+    if size >= MAX_BYTES:
+        raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
+    return text
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("metagym.runs", "templates"),
+        autoescape=True,  # everywhere, whatever a template is called
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    source, _, _ = environment.loader.get_source(environment, "report.css")  # type: ignore[union-attr]
+    environment.globals["css"] = Markup(source)
+    return environment
+
+
+def _facts(results: Results) -> list[tuple[str, str]]:
+    """What was played by what, for the head of the page."""
+    config, versions = _part(results.manifest, "config"), _part(results.manifest, "versions")
+    family = _part(versions, "family")
+    facts = [("family", ", ".join(results.families) or str(config.get("family", "-")))]
+    if engines := ", ".join(results.engines) or _brief(family.get("engine")):
+        facts.append(("engine", engines))
+    if data := _brief(family.get("data")):
+        facts.append(("data", data))
+    for seat, kinds in results.backends.items():
+        spec = config.get(seat) or _part(versions, seat).get("id") or ""
+        if kinds:
+            facts.append((seat, f"{spec} ({' and '.join(kinds)})" if spec else " and ".join(kinds)))
+    if (seed := config.get("seed")) is not None:
+        facts.append(("seed", str(seed)))
+    facts.append(("MetaGym", str(results.manifest.get("metagym", "-"))))
+    return [(label, visible(text, 200)) for label, text in facts]
+
+
+def _part(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A nested object of a manifest, or an empty one."""
+    value = mapping.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    return "" if value is None else str(value)
+
+
+def _headline(results: Results) -> dict[str, Any] | None:
+    """From the first to the last turn, in one line; None where there is nothing to say."""
+    if len(results.arms) != 1 or not results.curves[0].points:
+        return None
+    curve = results.curves[0]
+    first, last = curve.points[0], curve.points[-1]
+    told: dict[str, Any] = {"curve": curve, "first": first, "last": last, "difference": None, "test": None}
+    if curve.phase == EVAL and last.turn > first.turn:
+        arm = curve.arm
+        side_a, side_b = side_of(results, arm, first.turn, "first"), side_of(results, arm, last.turn, "last")
+        comparison = compare_episodes(*side_a, *side_b)
+        told |= {"difference": comparison.difference, "test": comparison.test}
+    return told
+
+
+def _figures(results: Results) -> list[dict[str, Any]]:
+    """The learning curve, or intervals where each arm is scored once; at most eight arms keep their own colour."""
+    shown = [curve for curve in results.curves if curve.points][: plots.SERIES]
+    if not shown:
+        return []
+    legend = [{"colour": number, "label": visible(curve.arm, 80)} for number, curve in enumerate(shown)]
+    if all(len(curve.points) == 1 for curve in shown) and len(shown) > 1:
+        svg = plots.intervals([curve.points[0].success for curve in shown], "Success rate of each arm", "arms")
+        return [{"svg": Markup(svg), "legend": legend, "kind": "arms", "curve": shown[0], "faint": False}]
+    series = [plots.Series([(p.turn, p.success) for p in curve.points], n) for n, curve in enumerate(shown)]
+    single = shown[0] if len(shown) == 1 else None
+    faint = [(p.turn, p.batch) for p in single.points] if single and single.phase == EVAL else []
+    title = "Success rate after each meta-turn" + _spoken(single)
+    svg = plots.curves(series, faint, title, "curve")
+    legend = legend if len(shown) > 1 else []
+    return [{"svg": Markup(svg), "legend": legend, "kind": "curve", "curve": shown[0], "faint": bool(faint)}]
+
+
+def _spoken(curve: Curve | None) -> str:
+    """The figures of a curve in words, for those who do not see it."""
+    if curve is None:
+        return ""
+    return ": " + ", ".join(f"turn {point.turn} {point.success.point()}" for point in curve.points[:40])
+
+
+def _types(results: Results) -> dict[str, Any] | None:
+    """Task types against meta-turns, for a run of one arm."""
+    if len(results.arms) != 1 or not results.curves[0].points:
+        return None
+    curve = results.curves[0]
+    turns = [point.turn for point in curve.points]
+    step = max(1, -(-len(turns) // 16))
+    shown = sorted({*range(0, len(turns), step), len(turns) - 1})
+    rows = []
+    for name in curve.types[:_ROWS]:
+        cells = [curve.points[index].by_type.get(name) for index in shown]
+        rows.append({"type": visible(name, 80), "cells": cells, "first": cells[0], "last": cells[-1]})
+    more = max(0, len(curve.types) - _ROWS)
+    return {"turns": [turns[index] for index in shown], "rows": rows, "more": more, "points": curve.points}
+
+
+def _arms(results: Results) -> dict[str, Any] | None:
+    """Arms against task types, with the difference to the first arm, paired by task."""
+    if len(results.arms) < 2:
+        return None
+    curves = [curve for curve in results.curves if curve.points][:_ROWS]
+    types = list(dict.fromkeys(name for curve in curves for name in curve.types))[:12]
+    rows = []
+    for number, curve in enumerate(curves):
+        last = curve.points[-1]
+        row = {"name": visible(curve.arm, 80), "colour": number % plots.SERIES, "last": last, "difference": None}
+        if number:
+            base = curves[0]
+            side_a = side_of(results, base.arm, base.points[-1].turn, base.arm)
+            row["difference"] = compare_episodes(*side_a, *side_of(results, curve.arm, last.turn, curve.arm)).difference
+        row["cells"] = [last.by_type.get(name) for name in types]
+        rows.append(row)
+    return {"types": [visible(name, 80) for name in types], "rows": rows, "base": rows[0]["name"] if rows else ""}
+
+
+def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
+    """The prompt at each turn against the one before; long runs show less of each."""
+    limit = max(200, min(20_000, _PROMPTS // (6 * max(len(steps), 1))))
+    kept = steps[: _PROMPTS // 3_000]
+    before: dict[tuple[str, int], str] = {}
+    shown = []
+    for step in kept:
+        place = (step.arm, step.seed)
+        old = before.get(place)
+        lines = as_lines(step.prompt, limit) if old is None else diff(old, step.prompt, limit)
+        before[place] = step.prompt
+        shown.append(
+            {
+                "step": step,
+                "arm": visible(step.arm, 80),
+                "lines": lines,
+                "added": sum(line.op == "+" for line in lines),
+                "removed": sum(line.op == "-" for line in lines),
+                "same": old == step.prompt,
+                "empty": not step.prompt,
+                "outcome": step.outcome if step.accepted else "not accepted",
+                "analysis": visible(step.analysis, limit // 4),
+                "cause": visible(step.cause, 300),
+                "rejected": None if step.rejected_prompt is None else visible(step.rejected_prompt, limit // 2),
+            }
+        )
+    return {"steps": shown, "more": len(steps) - len(kept)}
+
+
+def _final(results: Results) -> str | None:
+    """The last prompt of a run of one arm and seed."""
+    places = {(step.arm, step.seed) for step in results.prompts}
+    return visible(results.prompts[-1].prompt, 20_000) if len(places) == 1 else None
+
+
+def _usage(results: Results) -> dict[str, Any]:
+    rows = [(seat, usage) for seat, usage in results.usage.items()]
+    return {"rows": rows, "seconds": sum(results.seconds.values()) if results.seconds else None}
+
+
+def _counts(results: Results) -> dict[str, int]:
+    episodes = [item.episode for item in results.played]
+    return {
+        "episodes": len(episodes),
+        "unscored": sum(not episode.scored for episode in episodes),
+        "steps": sum(episode.steps for episode in episodes),
+        "reflections": sum(results.outcomes.values()),
+    }
