@@ -17,6 +17,7 @@ from typing import Literal, TypeVar, get_args
 from metagym.chat.codec import reply_from_text, reply_to_text
 from metagym.chat.redact import redact
 from metagym.chat.types import Reply
+from metagym.episodes import Usage
 from metagym.errors import BadInput, StoreCorrupt, StoreError, StoreLocked
 
 CacheMode = Literal["off", "read", "write", "replay-only"]
@@ -78,6 +79,12 @@ class ReplyStore:
                 connection.execute("INSERT OR REPLACE INTO replies (key, reply) VALUES (?, ?)", (key, text))
 
         self._run(write)
+
+    def paid(self) -> Usage:
+        """What the replies in the file cost when they were made, added up."""
+        rows = self._run(lambda connection: connection.execute("SELECT reply FROM replies").fetchall())
+        replies = (reply_from_text(row[0]) for row in rows if isinstance(row[0], str))
+        return Usage.total(reply.usage for reply in replies if reply is not None)
 
     def __len__(self) -> int:
         """Number of replies in the file."""

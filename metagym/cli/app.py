@@ -53,7 +53,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character gets a replacement, never an exception.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    warnings.formatwarning = _one_line  # type: ignore[assignment]
+    warnings.formatwarning = _one_line
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         app()

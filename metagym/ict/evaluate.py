@@ -15,7 +15,7 @@ from metagym import stats
 from metagym.episodes import Episode
 from metagym.errors import BadInput
 from metagym.ict.config import RunConfig, build_family, held_out
-from metagym.ict.loop import Event, Loop, Records, Seats, _ignore
+from metagym.ict.loop import Event, Loop, Records, Seats
 from metagym.playing.runner import check_prompt
 from metagym.playing.stand_ins import resolve
 from metagym.seeding import derive

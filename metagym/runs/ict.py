@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from metagym.chat import aclose
-from metagym.chat.accounts import Budget, Ledger
+from metagym.chat.accounts import Account, Budget, Ledger
 from metagym.chat.store import CacheMode, ReplyStore
 from metagym.errors import BadInput
 from metagym.families import Family
@@ -39,7 +39,8 @@ class _Models:
         self.ledger = Ledger(budget)
         self.store = ReplyStore(folder.replies, mode) if mode != "off" else None
         if self.store is not None and folder.replies.exists():
-            self.ledger.restore(self.store.totals())  # a resumed run goes on with the budget it left
+            # A resumed run goes on with the budget it left.
+            self.ledger.restore({"seats": {"earlier": Account(self.store.paid()).to_json()}})
         self.layers: dict[str, Any] = {"cache": self.store, "cache_mode": mode, "budget": self.ledger}
 
     async def close(self, *seats: Seats) -> None:
