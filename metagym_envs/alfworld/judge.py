@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -162,8 +163,9 @@ def _modules() -> _Modules:
             "the real ALFWorld engine does not run on Python 3.13 and later (its text grammar evaluates with locals() "
             "in a way that stopped working): use Python 3.11 or 3.12, or engine='native'"
         )
-    require("textworld", _EXTRA)
-    with _data_folder():
+    with _data_folder(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the engine's own, about its own code: nobody here can act on them
+        require("textworld", _EXTRA)
         info = require("alfworld.info", _EXTRA)
         wrappers = require("alfworld.agents.environment.alfred_tw_env", _EXTRA)
         pddl = require("textworld.envs.pddl", _EXTRA)

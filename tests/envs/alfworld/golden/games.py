@@ -166,7 +166,7 @@ def by_hand() -> list[Sample]:
     pantry = write_problem(
         {f"Shelf_bar_{n:02d}": ("Shelf", f"loc_bar_{n % 3 + 1}") for n in range(11)}
         | {"Cabinet_bar_1": ("Cabinet!", "loc_bar_1"), "Bathtub_bar_1_bar_BathtubBasin": ("BathtubBasin", "loc_bar_2")},
-        {f"Mug_bar_{n:02d}": ("Mug", [f"Shelf_bar_{n % 11:02d}"], _TAKE) for n in range(1, 13)}
+        {f"Mug_bar_{n:02d}": ("Mug", [f"Shelf_bar_{n % 11:02d}"], _TAKE) for n in range(1, 12)}
         | {
             "Mug_bar_90": ("Mug", ["Cabinet_bar_1"], (*_TAKE, "cleanable")),
             "Bowl_bar_1": ("Bowl", ["Shelf_bar_00"], ("isReceptacleObject", *_TAKE)),
@@ -174,8 +174,21 @@ def by_hand() -> list[Sample]:
         TWO_GOAL,
         accepts={"Cabinet": ["Mug", "Bowl"], "Shelf": ["Mug"], "BathtubBasin": ["Bowl"]},
     )
+    larder = write_problem(  # won at the start; that heat drives out cold shows in this goal alone
+        {
+            "Fridge_bar_1": ("Fridge!", "loc_bar_1"),
+            "Microwave_bar_1": ("Microwave!", "loc_bar_1"),
+            "Table_bar_1": ("Table", "loc_bar_1"),
+        },
+        {
+            "Apple_bar_1": ("Apple", ["Table_bar_1"], ("pickupable", "heatable", "coolable", "isCool")),
+            "Pear_bar_1": ("Pear", ["Fridge_bar_1"], ("pickupable", "heatable", "isCool")),
+        },
+        bring_goal("Apple", "Table", "isCool"),
+    )
     return [
         Sample("kitchen", kitchen, "put a hot apple in garbagecan"),
         Sample("study", study, "look at book under the desklamp"),
         Sample("pantry", pantry, "put two mug in shelf"),
+        Sample("larder", larder, "put a cool apple in table"),
     ]

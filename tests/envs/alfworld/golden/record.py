@@ -35,13 +35,13 @@ class Plan:
     """
 
     generation: str = "0.4"
-    scripts: dict[str, dict[str, int]] = field(default_factory=lambda: {"walk": {}, "sweep": {}})
+    scripts: dict[str, dict[str, int]] = field(default_factory=dict)
     most: int = 10**6
 
 
 PLANS = {
-    "by_hand": Plan(),
-    "by_hand_legacy": Plan(generation="legacy"),
+    "by_hand": Plan(scripts={"walk": {"steps": 200}, "sweep": {}}),
+    "by_hand_legacy": Plan(generation="legacy", scripts={"walk": {"steps": 200}, "sweep": {}}),
     "generated": Plan(scripts={"walk": {"steps": 40, "after": 12}, "sweep": {}}, most=220),
     "published": Plan(scripts={"walk": {"steps": 14, "after": 4}}),
 }
