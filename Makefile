@@ -1,0 +1,52 @@
+# Needs python3 (3.11 to 3.13) and make. Everything is installed into .venv by the targets below.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint format bench clean
+
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "MetaGym needs Python 3.11 to 3.13, and $(PYTHON) is $$($(PYTHON) -V 2>&1): use make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The package with its core dependencies; all of them are wheels.
+$(VENV)/core: $(VENV)/made setup.cfg pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --only-binary :all: -e .
+	@touch $@
+
+# The same environment with the dev extra, the real ALFWorld engine included.
+$(VENV)/dev: $(VENV)/made setup.cfg pyproject.toml
+	@echo "Installing the dev extra: two dependencies of the real ALFWorld engine compile (about 3 minutes the first time)."
+	@for tool in cc c++ cmake make; do command -v $$tool >/dev/null || \
+	  { echo "$$tool is missing: the real engine needs a C++ toolchain (Debian: apt-get install build-essential cmake)"; exit 1; }; done
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/core
+
+# One command that shows a prompt learning: scripted stand-ins, generated household games, no key, no GPU.
+demo: $(VENV)/core
+	$(BIN)/metagym ict run --out runs/demo --overwrite
+
+# The fast lane.
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+# The slow lane as well: every real game, kill tests at many points, real model weights, a real browser.
+test-all: $(VENV)/dev
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
