@@ -60,7 +60,12 @@ def test_what_is_no_episode_is_refused() -> None:
 
 
 def test_unmeasured_is_never_zero() -> None:
-    batch = [episode(1.0, True), episode(0.0, False), episode(0.0, None, Status.ERROR), episode(0.0, None, Status.UNSCORED)]
+    batch = [
+        episode(1.0, True),
+        episode(0.0, False),
+        episode(0.0, None, Status.ERROR),
+        episode(0.0, None, Status.UNSCORED),
+    ]
     assert mean_return(batch) == 0.5
     assert success_rate(batch) == 0.5
     assert mean_return(batch[2:]) is None

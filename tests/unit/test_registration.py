@@ -22,16 +22,15 @@ BROKEN = {
     "broken_half": "def register():\n"
     "    import metagym\n"
     "    from metagym import Family, Task, TaskSet\n"
-    "    metagym.register_family(Family('Half', lambda s: TaskSet([Task('Half', 'x')]), lambda t: None), namespace='Bad')\n"
+    "    family = Family('Half', lambda s: TaskSet([Task('Half', 'x')]), lambda t: None)\n"
+    "    metagym.register_family(family, namespace='Bad')\n"
     "    raise RuntimeError('half-way')\n",
 }
 
 
 def python(code: str, *paths: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {"PYTHONPATH": ":".join(map(str, paths)), "PATH": "/usr/bin:/bin", **variables}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120
-    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
 
 
 def plugin(folder: Path, name: str, source: str) -> None:
@@ -72,7 +71,9 @@ def test_every_id_vectorises_and_keeps_its_spec(id_: str) -> None:
     envs.step(("look", "look"))
     envs.close()
     spec = gymnasium.make(id_, **arguments).spec
-    assert spec is not None and gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(spec.to_json())) is not None
+    assert (
+        spec is not None and gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(spec.to_json())) is not None
+    )
 
 
 def test_the_module_prefix_works_with_no_import_of_ours() -> None:
@@ -114,7 +115,9 @@ def test_s30_broken_plugins_are_warnings_that_name_them(tmp_path: Path) -> None:
 def test_s30_the_command_works_beside_broken_plugins(tmp_path: Path) -> None:
     plugin(tmp_path, "broken_exit", BROKEN["broken_exit"])
     for arguments in (["--help"], ["envs"]):
-        done = python(f"import sys; sys.argv = ['metagym', *{arguments}]; from metagym.cli import main; main()", tmp_path)
+        done = python(
+            f"import sys; sys.argv = ['metagym', *{arguments}]; from metagym.cli import main; main()", tmp_path
+        )
         assert done.returncode == 0 and "Usage" in done.stdout or "ICT-ALFWorld" in done.stdout, done.stderr
 
 
@@ -158,7 +161,13 @@ def test_the_plain_task_environment_keeps_success_apart_and_caps_steps() -> None
     env = gymnasium.make("Tests/Plain-v0")
     env.reset(seed=0, options={"task": "train-1"})
     *_, terminated, truncated, info = env.step("RED")
-    assert (terminated, truncated, info["success"], info["action"], info["repair"]) == (False, False, False, "red", "repaired")
+    assert (terminated, truncated, info["success"], info["action"], info["repair"]) == (
+        False,
+        False,
+        False,
+        "red",
+        "repaired",
+    )
     *_, terminated, truncated, info = env.step("")
     assert (terminated, truncated, info["repair"]) == (False, True, "absent")
     env.reset(seed=0, options={"task": "train-1"})

@@ -110,9 +110,7 @@ def test_reward_improvement_subtracts_what_the_old_prompt_earned() -> None:
     env = make(actor=color_in_prompt, batch_size=6, reward="improvement", family=guess_family(max_steps=1))
     _, before = env.reset(seed=1, options={"system_prompt": "Say red"})
     _, reward, _, _, info = env.step("Say green")
-    assert reward == pytest.approx(
-        sum(e.ret for e in info["replay"]) / 6 - sum(e.ret for e in before["episodes"]) / 6
-    )
+    assert reward == pytest.approx(sum(e.ret for e in info["replay"]) / 6 - sum(e.ret for e in before["episodes"]) / 6)
     same = make(actor=color_in_prompt, batch_size=6, reward="improvement", family=guess_family(max_steps=1))
     same.reset(seed=1, options={"system_prompt": "Say red"})
     assert same.step("Say red")[1] == 0.0  # common random numbers: the same prompt improves nothing

@@ -85,7 +85,9 @@ def test_choosing_sends_the_legal_actions_and_no_format() -> None:
     assert conversation(0, choose=True).request(1, None).choices is None
 
 
-@pytest.mark.parametrize("bad", [{"history": -1}, {"temperature": -0.1}, {"temperature": float("nan")}, {"max_tokens": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"history": -1}, {"temperature": -0.1}, {"temperature": float("nan")}, {"max_tokens": 0}]
+)
 def test_bad_settings_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(BadInput):
         ActorSettings(**bad)  # type: ignore[arg-type]

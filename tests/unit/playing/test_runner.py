@@ -56,7 +56,9 @@ def test_s02_the_terminal_observation_is_kept() -> None:
 
 
 def test_s03_terminated_truncated_and_success_are_three_things() -> None:
-    ended = family_of(lambda task: ListEnv("s", [("a", 0, False, False, {}), ("b", 0, True, False, {"success": False})]))
+    ended = family_of(
+        lambda task: ListEnv("s", [("a", 0, False, False, {}), ("b", 0, True, False, {"success": False})])
+    )
     cut = family_of(lambda task: ListEnv("s", [("x", 0, False, False, {"success": False})] * 9), max_steps=2)
     [a] = metagym.play([ended.tasks("train")[0]], go, family=ended)
     [b] = metagym.play([cut.tasks("train")[0]], go, family=cut)
@@ -368,9 +370,7 @@ def test_system_prompt_and_history_reach_the_model_as_they_are() -> None:
         return f"Action: {len(asked)}"
 
     family = family_of(lambda task: ListEnv("s", [(f"o{i}", 0, i == 4, False, {}) for i in range(1, 5)]))
-    metagym.play(
-        [family.tasks("train")[0]], answer, family=family, system_prompt=prompt, seat=ActorSettings(history=1)
-    )
+    metagym.play([family.tasks("train")[0]], answer, family=family, system_prompt=prompt, seat=ActorSettings(history=1))
     assert all(r.messages[0].role == "system" and r.messages[0].content == prompt for r in asked)
     assert [m.role for m in asked[-1].messages] == ["system", "user", "assistant", "user"]
     assert [m.content for m in asked[-1].messages[2:]] == ["Action: 3", "o3"]
