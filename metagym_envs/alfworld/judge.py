@@ -232,8 +232,10 @@ class _Engine:
         return Answer(state.feedback, list(state["admissible_commands"]), bool(state["won"]))
 
     def step(self, command: str) -> Answer:
+        owner, self.owner = self.owner, None  # nobody's again, should the step fail half way
         with _guarded("answer a command"):
             state, score, done = self._env.step(command)
+        self.owner = owner
         answer = Answer(state.feedback, list(state["admissible_commands"]), bool(state["won"]))
         if (score, done) != (answer.score, answer.done):
             raise EngineError(f"the real engine gave score {score} and done {done} for won {answer.won}")
