@@ -347,7 +347,7 @@ def _show_and_report(folder: Path, no_report: bool) -> None:
 
     print_run(folder)
     if not no_report:
-        from metagym.runs import write_report
+        from metagym.runs.report import write_report
 
         started = time.perf_counter()
         path = write_report(folder)

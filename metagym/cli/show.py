@@ -19,7 +19,7 @@ from metagym.extras import DISTRIBUTION
 def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
     """Writes report.html of a run (made anew) and prints its tables."""
     from metagym.cli.tables import print_run
-    from metagym.runs import write_report
+    from metagym.runs.report import write_report
 
     print_run(run)
     typer.echo(f"report: {write_report(run)}")
