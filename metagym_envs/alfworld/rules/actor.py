@@ -8,8 +8,10 @@ game, and the command is drawn from a softmax over that. It is stateless: everyt
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import accumulate
 
 from metagym.chat.scripted import scripted
 from metagym.chat.types import ChatModel, Request
@@ -17,10 +19,10 @@ from metagym.seeding import check_seed, derive
 from metagym_envs.alfworld.rules.formats import conversation
 from metagym_envs.alfworld.rules.intents import TABLE
 from metagym_envs.alfworld.rules.reader import read
-from metagym_envs.alfworld.rules.view import View, kind
+from metagym_envs.alfworld.rules.view import View
 
 SHARPNESS = 7.0
-"""How surely a rule is followed: a command that one rule asks for is e**7 = 1,100 times as likely as one of no account."""
+"""How surely a rule is followed: a command that one rule asks for is e**7 = 1,100 times as likely as any other."""
 
 _WANDERS = "no rule applies, so I wander"
 _WHY = {
@@ -39,7 +41,10 @@ _read = lru_cache(maxsize=256)(lambda prompt: read(prompt, TABLE))
 
 @lru_cache(maxsize=65536)
 def split_command(command: str) -> tuple[str, str, str]:
-    """``"take mug 1 from desk 2"`` -> ``("take", "mug 1", "desk 2")``; both grammar generations; "" for what is absent."""
+    """``"take mug 1 from desk 2"`` -> ``("take", "mug 1", "desk 2")``; "" for what is absent.
+
+    Both grammar generations are known; "move" and "put" are both ``put``.
+    """
     verb, _, rest = command.partition(" ")
     if verb == "go":
         return "go", "", rest.removeprefix("to ")
@@ -171,12 +176,9 @@ def choose(request: Request, seed: int = 0) -> tuple[str, str]:
         weights = [math.exp(SHARPNESS * (score - top)) for score in scores]
     else:
         scores, weights = [0.0] * len(parts), [1.0] * len(parts)
-    point = derive(seed, "actor", request.seed or 0, request.sample, request.messages[-1].content) / 2**63 * sum(weights)
-    at = 0
-    for at, weight in enumerate(weights):
-        point -= weight
-        if point < 0:
-            break
+    last = request.messages[-1].content if request.messages else ""
+    point = derive(seed, "actor", request.seed or 0, request.sample, last) / 2**63 * sum(weights)
+    at = bisect_right(list(accumulate(weights)), point, hi=len(weights) - 1)
     part = parts[at]
     if scores[at] <= 0:
         return commands[at], ""

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 
 from metagym_envs.alfworld.rules.reader import Intent
 
-_CONTAINER = "container* receptacle* cabinet* drawer* fridge* microwave* safe safes cupboard* box boxes door* storage furniture"
+_CONTAINER = (
+    "container* receptacle* cabinet* drawer* fridge* microwave* safe safes cupboard* box boxes door* storage furniture"
+)
 _SPOT = (
     "location* spot spots receptacle* container* room surface* area areas cabinet* drawer* shelf shelves furniture "
-    "somewhere everywhere corner* position*"
+    "somewhere everywhere part parts corner* position*"
 )
 _THING = "object* item items target* goal_object"
 _NAMED = "task* goal* target* need* want* named required requested asked mentioned looking_for"
-_GET = "take taking taken pick picking grab* collect* get getting fetch* seize* retrieve* acquire*"
+_GET = "take taking taken pick picking picked grab* collect* get getting fetch* seize* retrieve* acquire*"
 
 _PUT = (
-    "put putting place placing drop dropping leave leaving set setting stow* deposit* bring* carry* move moving store "
+    "put putting place placing drop dropping leave leaving set setting stow* deposit* bring* carry* move moving "
+    "store "
     "storing transport* deliver*"
 )
 _OBJ = "object* item items it them something thing things"
@@ -32,7 +35,7 @@ GENERIC: tuple[Intent, ...] = (
         cues=(
             f"open* unlatch* + ~clos* shut unopened {_CONTAINER}",
             f"look_inside look_in peek* check_inside search_inside + ~clos* shut unopened {_CONTAINER}",
-            f"skip* pass_by walk_past ignor* overlook* + clos* shut unopened",
+            "skip* pass_by walk_past ignor* overlook* + clos* shut unopened",
         ),
         teach=(
             "If a container is closed, open it before you go on.",
@@ -44,7 +47,8 @@ GENERIC: tuple[Intent, ...] = (
     Intent(
         "search",
         cues=(
-            "visit* search* check* explor* look* inspect* go going try* sweep* examin* move moving walk* cover* scan* choos* "
+            "visit* search* check* explor* look* inspect* go going try* sweep* examin* move moving walk* cover* "
+            "scan* choos* "
             "select* prefer* head heading "
             "+ every each all unvisited unexplored unsearched unchecked unseen new other another different remaining "
             f"one_by_one systematic* methodical* untried thorough* next one_at_a_time + {_SPOT}",
@@ -60,7 +64,8 @@ GENERIC: tuple[Intent, ...] = (
         teach=(
             "Do not visit the same place twice; search every place that you have not visited yet.",
             "Search systematically: go to each place once, and always to one you have not been to before.",
-            "While you are looking for something, go to a new location each time and never return to one already searched.",
+            "While you are looking for something, go to a new location each time and never return to one "
+            "already searched.",
         ),
         fault="went back to a place it had already searched, with nothing to do there",
     ),
@@ -83,8 +88,12 @@ GENERIC: tuple[Intent, ...] = (
             f"{_PUT} + {_OBJ} + destination* requested specified goal_receptacle goal_location "
             "target_location target_receptacle target_container target_spot required_location required_receptacle "
             "named_receptacle named_location desired_location desired_receptacle asked_location right_location "
-            "correct_location right_receptacle correct_receptacle correct_spot right_spot task_names task_asks task_says "
+            "correct_location right_receptacle correct_receptacle correct_spot right_spot task_names task_asks "
+            "task_says "
             "task_wants task_specifies task_mentions task_requires where_the_task",
+            f"put putting place placing set setting drop deposit* bring* deliver* + {_OBJ} + receptacle* "
+            f"location* container* spot "
+            "wherever where + task* target* goal* named specifi* requested required",
             f"deliver* + {_OBJ}",
         ),
         limits=("until", "unless", "once", "before"),
@@ -98,7 +107,8 @@ GENERIC: tuple[Intent, ...] = (
     Intent(
         "drop",
         cues=(
-            "put putting drop dropping set lay discard* release get_rid + down away back aside anywhere rid drop dropping "
+            "put putting drop dropping set lay discard* release get_rid + down away back aside anywhere rid "
+            "drop dropping "
             "discard* release + wrong other unrelated irrelevant useless not unneeded mistake else different",
         ),
         teach=(
@@ -110,7 +120,10 @@ GENERIC: tuple[Intent, ...] = (
     ),
     Intent(
         "hurry",
-        cues=("act acting stay be work + efficient* purposeful* economical* quick* + move moves step steps turn turns action actions",),
+        cues=(
+            "act acting stay be work + efficient* purposeful* economical* quick* + move moves step steps turn "
+            "turns action actions",
+        ),
         cues_negated=(
             "waste wasting spend spending use using + time move moves step steps turn turns action actions effort "
             "+ look looking inventory help examin* clos* idle needless* unnecessar* useless* pointless*",
@@ -150,24 +163,30 @@ TREATMENTS: tuple[Treatment, ...] = (
 )
 
 _DUE = "first before need* requir* task* asks asked want* call_for calls_for must necessary prior demands"
-_TO_TOOL = "use using bring* carry* take taking go going put putting place placing visit* operat* run"
+_TO_TOOL = (
+    "attend* see_to head use using bring* carry* take taking go going put putting place placing visit* operat* run"
+)
 
 ALFWORLD: tuple[Intent, ...] = (
     Intent(
         "treat",
         grants=tuple(treatment.name for treatment in TREATMENTS),
         cues=(
-            "use using go going bring* carry* take taking treat* process* prepar* apply* do change* visit* transform* "
+            "use using go going bring* carry* take taking treat* process* prepar* apply* do change* visit* "
+            "transform* "
             "+ appliance* device* tool tools equipment machine* station* fixture* apparatus "
-            f"+ {_DUE} treat* process* prepar* change* condition* state",
+            f"+ ~{_DUE} treat* process* prepar* change* condition* state matching proper appropriate suitable "
+            f"corresponding relevant",
             f"treat* process* prepar* condition* + {_OBJ} + {_DUE}",
             "do perform* carry_out complete apply* + treatment* processing preparation* change* "
             "+ object* item items first before task* required needed deliver*",
         ),
         teach=(
-            "If the task wants something done to the object first, go to the appliance or tool that does it and use it.",
+            "If the task wants something done to the object first, go to the appliance or tool that does it and "
+            "use it.",
             "Before you deliver the object, treat it as the task asks, with the device that this needs.",
-            "Bring the object to the appliance that the required treatment needs, and use it there before anything else.",
+            "Bring the object to the appliance that the required treatment needs, and use it there before "
+            "anything else.",
         ),
         fault="held the object and did not do to it what the task asks for",
     ),
@@ -198,7 +217,10 @@ ALFWORLD: tuple[Intent, ...] = (
     Intent(
         "light",
         cues=(
-            "use using turn turning switch* examin* look* toggle* hold holding carry* bring* light* illuminat* inspect* "
+            "use using turn turning switch* toggle* operat* + lamp lamps desklamp* floorlamp* light_source "
+            "light_switch",
+            "use using turn turning switch* examin* look* toggle* hold holding carry* bring* light* illuminat* "
+            "inspect* "
             "go going activate* + lamp lamps desklamp* floorlamp* light_source light_switch under_the_light "
             f"+ on under {_OBJ} hold* task* need* requir*",
         ),

@@ -32,8 +32,8 @@ class Intent:
         cues_negated: Ways to ask for it in the negative ("never visit a place twice").
         grants: Names that the intent turns on; empty means its own. A general sentence may grant several special ones.
         teach: Sentences by which a teacher would ask for it; each is understood by `read`.
-        limits: In the negative, these words make an order of events of it ("do not deliver it before it is clean"), which
-            forbids nothing.
+        limits: In the negative, these words make an order of events of it ("do not deliver it before it is clean"),
+            which forbids nothing.
         weight: What one occurrence of the fault counts in a teacher's ranking; > 0.
         fault: What an observer sees where it is missing, for a teacher's analysis.
     """
@@ -60,32 +60,46 @@ _EXCESS = frozenset(
 )
 # "The agent opened nothing": what somebody did is no advice.
 _STORY = re.compile(
-    r"^\W*(?:(?:in|during) (?:\w+ ){1,4})?(?:the |this |our |your |my )?(?:agent|player|actor|model|assistant|you|it|he|she|they|we|i)s? "
+    r"^\W*(?:(?:in|during) (?:\w+ ){1,4})?(?:the |this |our |your |my )?(?:agent|player|actor|model|assistant|"
+    r"you|it|he|she|they|we|i)s? "
     r"(?:(?:also|often|then|repeatedly|never|always|mostly|just|only|simply) )?"
-    r"(?:(?!need|proceed|speed)\w{2,}ed|kept|went|did|was|were|had|took|forgot|left|saw|lost|spent|got|put|gave|ran)\b"
+    r"(?:(?!need|proceed|speed|succeed|exceed|feed|heed)\w{2,}ed|kept|went|did|was|were|had|took|forgot|left|"
+    r"saw|lost|spent|got|put|gave|ran)\b"
 )
-_CONDITIONS = frozenset("if when whenever unless once while where wherever since because as before although which who".split())
+_CONDITIONS = frozenset(
+    "if when whenever unless once while where wherever since because as before although which who".split()
+)
+_UNTIL = frozenset("before until unless".split())
 _ASIDES = frozenset("that what".split())
 _OPENERS = frozenset("after until so but then and or instead therefore".split())
 _IDIOMS = re.compile(
-    r"\b(?:take (?:care|note|notes|time|your time|turns|action|actions|steps|it easy|into account|a look|advantage|place|"
-    r"one step)|in (?:the )?light of|such as|no matter|not only|no doubt|of course|in the first place|in place of|if not|not yet|"
+    r"\b(?:take (?:care|note|notes|time|your time|turns|action|actions|steps|it easy|into account|a look|"
+    r"advantage|place|"
+    r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no "
+    r"matter|not only|no doubt|of course|in the first place|in place of|if not|not yet|"
     r"(?:have|has|had) (?:not|never)|keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
     r"(?:make sure|be sure|ensure|see to it|remember|note|keep in mind)(?: that)?)\b"
 )
 _FRESH = re.compile(
-    r"\b(?:(?:have|has|had) )?(?:not|never) (?:yet )?(?:been (?:visited|searched|checked|explored)|been|visited|seen|searched|"
-    r"checked|explored|tried)\b"
+    r"\b(?:(?:have|has|had) )?(?:not|never) (?:yet )?(?:been (?:visited|searched|checked|explored|inspected)|"
+    r"been|visited|seen|"
+    r"searched|checked|explored|inspected|examined|looked at|tried)\b"
 )
 _LEFT = re.compile(
-    r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|untreated|behind)\b)"
+    r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|"
+    r"untreated|behind)\b)"
 )
-_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ",", "\u2013": ",", "\x00": " "})
+_MORAL = re.compile(r";|, (?:so|therefore|hence|thus)\b|\bfrom now on\b")
+_QUOTES = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ",", "\u2013": ",", "\x00": " "}
+)
 _SENTENCE = re.compile(r"[.!?]+(?=\s|$|[\"')*_])|\n+")
 _CLAUSE = re.compile(r"[,;:()]|\s-+\s|->|=>")
 _WORD = re.compile(r"[a-z]+")
 _PLACE_VERB_BEFORE = frozenset("to then and finally always never not you should must please can only or".split())
-_PLACE_VERB_AFTER = frozenset("it them the that this those these your each one all both any what every objects items".split())
+_PLACE_VERB_AFTER = frozenset(
+    "it them the that this those these your each one all both any what every objects items".split()
+)
 _POINTERS = frozenset("it them they this these those there".split())
 
 
@@ -145,7 +159,12 @@ class _Sentence:
 def _plain(text: str) -> str:
     text = text[:READ_AT_MOST].translate(_QUOTES).lower()
     text = re.sub(r"\b(ca|do|does|did|should|must|need|wo|is|are|have|has|had|would|could)n['\s]?t\b", r"\1 not", text)
-    text = text.replace("cannot", "can not").replace("e.g.", "like").replace("i.e.", "meaning")
+    text = (
+        text.replace("cannot", "can not")
+        .replace("e.g.", "like")
+        .replace("i.e.", "meaning")
+        .replace("in which case", ",")
+    )
     text = re.sub(r"(?<=\w)-(?=\w)", " ", text)
     text = re.sub(r"[*_`#>\[\]{}|]+", " ", text)
     return _LEFT.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
@@ -176,6 +195,8 @@ def _clauses(sentence: str) -> _Sentence:
             follows = words[at + 1] if at + 1 < len(words) else ""
             splits = (
                 word in _CONDITIONS
+                or word == "without"
+                or (word == "you" and len(current) > 2 and current[0] in _CONDITIONS)
                 or word in _ASIDES
                 or (word in _OPENERS and word not in {"and", "or"})
                 or (word in {"and", "or"} and (follows in _NEGATORS or follows in {"do", "always", "then"}))
@@ -187,16 +208,23 @@ def _clauses(sentence: str) -> _Sentence:
         if current:
             pieces.append(current)
     clauses, words_all, clause_of = [], [], []
-    carried = False
-    mains = [not (piece[0] in _CONDITIONS or piece[0] in _ASIDES) for piece in pieces]
+    carried = forbade = False
+    mains = [
+        not (piece[0] in _CONDITIONS or piece[0] in _ASIDES) or (piece[0] == "where" and at > 0)
+        for at, piece in enumerate(pieces)
+    ]
     instructs = any(main and len(piece) > 1 for piece, main in zip(pieces, mains, strict=True))
     for piece, main in zip(pieces, mains, strict=True):
+        if piece[0] in _UNTIL and forbade:
+            main = True  # "do not deliver it before it has been cleaned" asks for the cleaning
         flips = sum(word in _NEGATORS for word in piece)
         odd = bool(flips % 2)
-        negated = odd != carried if main else odd
+        # "Without opening it" turns what the clause before said.
+        negated = odd != (carried or (piece[0] == "without" and forbade)) if main else odd
         if main:
             # "Do not, whatever happens, open it": a negator at the end of a clause reaches into the next ones.
             carried = carried or (odd and piece[-1] in _NEGATORS)
+            forbade = negated
         clauses.append(_Clause(tuple(piece), main or not instructs, negated, not _EXCESS.isdisjoint(piece)))
         clause_of += [len(clauses) - 1] * len(piece)
         words_all += piece
@@ -204,12 +232,12 @@ def _clauses(sentence: str) -> _Sentence:
 
 
 def _met(groups: tuple[_Group, ...], sentence: _Sentence, context: tuple[str, ...]) -> set[int]:
-    """Positions of the verb at which every other group is met, by a word of its own or, if it looks back, by the context."""
-    places = [group.places(sentence.words) for group in groups]
-    verbs = places[0]
-    if not verbs:
-        return verbs
-    for group, found in zip(groups[1:], places[1:], strict=True):
+    """Positions of the verb at which every other group is met, by another word or by the context."""
+    verbs = groups[0].places(sentence.words)
+    for group in groups[1:]:
+        if not verbs:
+            break
+        found = group.places(sentence.words)
         if len(found) > 1:
             continue
         if not found and group.looks_back and group.places(context):
@@ -245,14 +273,15 @@ def read(text: str, table: Sequence[Intent]) -> Mapping[str, bool]:
 
     Returns:
         Granted name to True (asked for) or False (forbidden). Names that the text does not speak of are absent. Where
-        sentences contradict each other, the last one stands; within a sentence a special intent overrules a general one.
+        sentences contradict each other, the last one stands; within a sentence a special intent overrules a general
+        one.
     """
     found: dict[str, bool] = {}
     context: tuple[str, ...] = ()
     general_first = sorted(table, key=lambda intent: len(intent.grants) <= 1)
     for raw in _SENTENCE.split(_plain(text)):
         if _STORY.match(raw):
-            continue
+            raw = "".join(_MORAL.split(raw, maxsplit=1)[1:])
         sentence = _clauses(raw)
         if not sentence.words:
             continue

@@ -9,11 +9,11 @@ nothing about what a language model would find.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from metagym.chat.scripted import scripted
 from metagym.chat.types import ChatModel, Request
-from metagym.seeding import check_seed, rng
+from metagym.seeding import check_seed, derive, rng
 from metagym_envs.alfworld.rules.actor import split_command
 from metagym_envs.alfworld.rules.formats import Batch, Played, meta_observation
 from metagym_envs.alfworld.rules.intents import STRAY, TABLE, TEACHABLE
@@ -69,7 +69,7 @@ def _going_for(view: View, place: str) -> bool:
     return any(view.where[name] == place for name in view.seen_wanted())
 
 
-def covered(intent: Intent, rules: dict[str, bool]) -> bool:
+def covered(intent: Intent, rules: Mapping[str, bool]) -> bool:
     """Whether advice already asks for all that an intent grants."""
     return all(rules.get(name) for name in intent.grants or (intent.name,))
 
@@ -92,7 +92,7 @@ def reflect(batch: Batch, seed: int) -> tuple[str, str]:
     total: Counter[str] = Counter()
     for one in each:
         total.update(one)
-    rules = dict(read(batch.prompt, TABLE))
+    rules = read(batch.prompt, TABLE)
     open_faults: list[tuple[float, Intent]] = []
     for intent in TEACHABLE:
         count = total[intent.name]
@@ -106,7 +106,9 @@ def reflect(batch: Batch, seed: int) -> tuple[str, str]:
             open_faults.append((count * intent.weight, intent))
     draw = rng(seed, "reflection")
     if draw.random() < STRAY_SHARE:
-        lines.append("The sentence that I add this time is a stray one: it mends none of these (noise of the stand-in).")
+        lines.append(
+            "The sentence that I add this time is a stray one: it mends none of these (noise of the stand-in)."
+        )
         return "\n".join(lines), _with(batch.prompt, draw.choice(STRAY))
     if not open_faults:
         return "\n".join([*lines, "I know of no further rule: I keep the prompt."]), batch.prompt
@@ -133,13 +135,8 @@ def reflector(seed: int) -> ChatModel:
 
     def answer(request: Request) -> str:
         text = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
-        analysis, prompt = reflect(meta_observation(text), _seed(seed, request))
+        own = derive(seed, "reflector", request.seed or 0, request.sample, text)
+        analysis, prompt = reflect(meta_observation(text), own)
         return f"ANALYSIS:\n{analysis}\n\nIMPROVED PROMPT:\n{prompt}"
 
     return scripted(answer, id=f"rules:alfworld-reflector-1:{seed}")
-
-
-def _seed(seed: int, request: Request) -> int:
-    from metagym.seeding import derive
-
-    return derive(seed, "reflector", request.seed or 0, request.sample, request.messages[-1].content)

@@ -47,10 +47,18 @@ class Goal:
     tool: str = ""
 
 
-_LOOK = re.compile(r"^(?:look at|examine|inspect) (?:an? |the |some )?(\w+) (?:under|with|using|by) (?:an? |the )?(\w+)$")
-_PUT = re.compile(r"^(?:put|place|find|move) (?:an? |the |some |two |three |all )*(?:(\w+) )?(\w+)(?: and put (?:it|them))? (?:in|on|to|into) "
-                  r"(?:an? |the )?(\w+)$")
-_DO = re.compile(r"^(\w+) (?:an? |the |some |two )*(\w+) and (?:then )?(?:put|place) (?:it|them) (?:in|on|into) (?:an? |the )?(\w+)$")
+_LOOK = re.compile(
+    r"^(?:look at|examine|inspect) (?:an? |the |some )?(\w+) (?:under|with|using|by) (?:an? |the )?(\w+)$"
+)
+_PUT = re.compile(
+    r"^(?:put|place|find|move) (?:an? |the |some |two |three |all )*(?:(\w+) )?(\w+)(?: and put (?:it|them))? "
+    r"(?:in|on|to|into) "
+    r"(?:an? |the )?(\w+)$"
+)
+_DO = re.compile(
+    r"^(\w+) (?:an? |the |some |two )*(\w+) and (?:then )?(?:put|place) (?:it|them) (?:in|on|into) (?:an? |the "
+    r")?(\w+)$"
+)
 _LIGHT = next(treatment for treatment in TREATMENTS if not treatment.tools)
 
 
@@ -105,9 +113,7 @@ def read_event(observation: str) -> Event:
         match = form.match(observation)
         if match:
             return Event(made=made, names=(match[1], match[2]))
-    shows = tuple(
-        (match[1] or match[2], tuple(_NAME.findall(match[3]))) for match in _INSIDE.finditer(observation)
-    )
+    shows = tuple((match[1] or match[2], tuple(_NAME.findall(match[3]))) for match in _INSIDE.finditer(observation))
     shut = _CLOSED.search(observation)
     return Event(observation.startswith("You arrive at "), shows, shut[1] if shut else "")
 
