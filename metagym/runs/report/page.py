@@ -155,16 +155,18 @@ def _figures(results: Results) -> list[dict[str, Any]]:
     if not shown:
         return []
     legend = [{"colour": number, "label": visible(curve.arm, 80)} for number, curve in enumerate(shown)]
+    methods = sorted({point.success.method.replace("wilson", "Wilson") for curve in shown for point in curve.points})
+    told = {"curve": shown[0], "legend": legend, "methods": "; ".join(methods), "faint": False}
     if all(len(curve.points) == 1 for curve in shown) and len(shown) > 1:
         svg = plots.intervals([curve.points[0].success for curve in shown], "Success rate of each arm", "arms")
-        return [{"svg": Markup(svg), "legend": legend, "kind": "arms", "curve": shown[0], "faint": False}]
+        return [{**told, "svg": Markup(svg), "kind": "arms"}]
     series = [plots.Series([(p.turn, p.success) for p in curve.points], n) for n, curve in enumerate(shown)]
     single = shown[0] if len(shown) == 1 else None
     faint = [(p.turn, p.batch) for p in single.points] if single and single.phase == EVAL else []
     title = "Success rate after each meta-turn" + _spoken(single)
     svg = plots.curves(series, faint, title, "curve")
-    legend = legend if len(shown) > 1 else []
-    return [{"svg": Markup(svg), "legend": legend, "kind": "curve", "curve": shown[0], "faint": bool(faint)}]
+    told |= {"faint": bool(faint), "legend": legend if len(shown) > 1 else []}
+    return [{**told, "svg": Markup(svg), "kind": "curve"}]
 
 
 def _spoken(curve: Curve | None) -> str:
@@ -214,7 +216,7 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
     limit = max(200, min(20_000, _PROMPTS // (6 * max(len(steps), 1))))
     kept = steps[: _PROMPTS // 3_000]
     before: dict[tuple[str, int], str] = {}
-    shown = []
+    shown: list[dict[str, Any]] = []
     for step in kept:
         place = (step.arm, step.seed)
         old = before.get(place)
@@ -235,7 +237,9 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
                 "rejected": None if step.rejected_prompt is None else visible(step.rejected_prompt, limit // 2),
             }
         )
-    return {"steps": shown, "more": len(steps) - len(kept)}
+    # A short story is told at once; of a long one the reader opens what he wants.
+    told = sum(len(item["lines"]) for item in shown)
+    return {"steps": shown, "more": len(steps) - len(kept), "open": len(shown) <= 12 and told <= 150}
 
 
 def _final(results: Results) -> str | None:

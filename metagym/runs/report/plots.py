@@ -37,6 +37,7 @@ _RC: dict[Any, Any] = {
     "xtick.labelcolor": _MUTED,
     "ytick.labelcolor": _MUTED,
     "axes.spines.top": False,
+    "axes.spines.left": False,
     "axes.spines.right": False,
 }
 
@@ -85,7 +86,7 @@ def curves(series: Sequence[Series], faint: Sequence[tuple[int, Estimate]], titl
         axes.set_xticks(range(0, last + 1, step))
         axes.set_xlim(-0.25, max(last, 1) + 0.25)
 
-    return _figure(draw, 7.2, 3.1, title, name, vertical=True)
+    return _figure(draw, 9.2, 3.5, title, name, vertical=True)
 
 
 def intervals(estimates: Sequence[Estimate], title: str, name: str) -> str:
@@ -101,7 +102,7 @@ def intervals(estimates: Sequence[Estimate], title: str, name: str) -> str:
         axes.set_ylim(len(estimates) - 0.5, -0.5)
         axes.set_yticks(range(len(estimates)), [str(row + 1) for row in range(len(estimates))])
 
-    return _figure(draw, 7.2, 0.9 + 0.3 * max(len(estimates), 1), title, name, vertical=False)
+    return _figure(draw, 9.2, 0.8 + 0.34 * max(len(estimates), 1), title, name, vertical=False)
 
 
 def _figure(draw: Callable[[Any], None], width: float, height: float, title: str, name: str, vertical: bool) -> str:

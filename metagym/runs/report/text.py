@@ -14,6 +14,10 @@ from typing import Literal
 
 Op = Literal[" ", "+", "-", "…"]
 
+CONTEXT = 2
+"""Unchanged lines that are shown before and after a change."""
+MAX_REWRITTEN = 40
+"""Longest stretch of rewritten lines whose words are compared; beyond it the whole text is new."""
 MAX_DIFF_LINES = 400
 """Lines of a prompt that are compared; the comparison takes quadratic time at worst."""
 
@@ -49,7 +53,7 @@ def visible(text: str, limit: int) -> str:
 
 
 def diff(old: str, new: str, limit: int) -> list[Line]:
-    """The lines of `new`, with those that `old` has and `new` has not between them.
+    """The lines of `new` and, between them, those of `old` that it lost; of long unchanged stretches only the ends.
 
     Args:
         old: The earlier prompt.
@@ -60,8 +64,8 @@ def diff(old: str, new: str, limit: int) -> list[Line]:
     lines: list[Line] = []
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
-            lines += [Line(" ", (Part(text),)) for text in after[k:m]]
-        elif tag == "replace" and j - i == m - k:
+            lines += _kept(after[k:m], k == 0, m == len(after))
+        elif tag == "replace" and j - i == m - k <= MAX_REWRITTEN:
             for left, right in zip(before[i:j], after[k:m], strict=True):
                 lines += _changed(left, right)
         else:
@@ -75,6 +79,16 @@ def as_lines(text: str, limit: int) -> list[Line]:
     return [Line(" ", (Part(line),)) for line in _lines(text, limit)]
 
 
+def _kept(texts: list[str], first: bool, last: bool) -> list[Line]:
+    lines = [Line(" ", (Part(text),)) for text in texts]
+    head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
+    hidden = len(lines) - head - tail
+    if hidden < 2 or (first and last):
+        return lines
+    note = Line("…", (Part(f"{hidden} unchanged lines"),))
+    return [*lines[:head], note, *lines[len(lines) - tail :]]
+
+
 def _lines(text: str, limit: int) -> list[str]:
     lines = visible(text, limit).split("\n")
     if len(lines) > MAX_DIFF_LINES:
@@ -85,9 +99,9 @@ def _lines(text: str, limit: int) -> list[str]:
 def _changed(left: str, right: str) -> Iterator[Line]:
     """A rewritten line twice, its new and old words marked; quite different lines are not matched word by word."""
     old, new = _WORD.findall(left), _WORD.findall(right)
-    if max(len(old), len(new)) <= 400:
+    if max(len(old), len(new)) <= 150:
         matcher = SequenceMatcher(None, old, new, autojunk=False)
-        if matcher.ratio() >= 0.4:
+        if matcher.quick_ratio() >= 0.4 <= matcher.ratio():
             gone: list[Part] = []
             come: list[Part] = []
             for tag, i, j, k, m in matcher.get_opcodes():
