@@ -38,6 +38,14 @@ NoAdmissible = Annotated[bool, typer.Option("--no-admissible", help="Do not list
 Choose = Annotated[bool, typer.Option("--choose", help="Constrain answers to the legal actions.")]
 Wrap = Annotated[bool, typer.Option("--wrap", help="Start the tasks over when all have been seen, instead of failing.")]
 MaxFailures = Annotated[float, typer.Option(help="Largest share of failed episodes in a batch, 0 to 1.")]
+ModelDeadline = Annotated[float, typer.Option(help="Seconds for one model call, retries included.")]
+EnvDeadline = Annotated[float, typer.Option(help="Seconds for one call of an environment.")]
+ViewOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view", help="What the reflector sees: thoughts=true, actions=true, episodes=3, order=failed-first."
+    ),
+]
 Hosts = Annotated[str | None, typer.Option(help="inline, thread, process or process:<n>; default: as the family asks.")]
 Concurrency = Annotated[int | None, typer.Option(help="Episodes at once; default: all of a batch.")]
 Cache = Annotated[str, typer.Option(help="Model replies on disk: write, read, replay-only (no model at all) or off.")]
@@ -55,6 +63,7 @@ def _config(values: dict[str, Any], meta_turns: int | None, default_turns: int) 
     """The settings from the command line."""
     from metagym.ict.config import PRESETS, RunConfig
     from metagym.ict.reflector import ReflectorSettings
+    from metagym.ict.render import view_from
     from metagym.playing.actor import ActorSettings
 
     preset = values["preset"]
@@ -80,6 +89,8 @@ def _config(values: dict[str, Any], meta_turns: int | None, default_turns: int) 
         when_exhausted="wrap" if values["wrap"] else "error",
         max_steps=values["max_steps"],
         max_failures=values["max_failures"],
+        model_deadline=values["model_deadline"],
+        env_deadline=values["env_deadline"],
         seat=ActorSettings(
             history=values["history"],
             show_admissible=not values["no_admissible"],
@@ -87,6 +98,7 @@ def _config(values: dict[str, Any], meta_turns: int | None, default_turns: int) 
             temperature=values["temperature"],
         ),
         reflector_seat=ReflectorSettings(temperature=values["reflector_temperature"]),
+        view=view_from(key_values(values["view"])),
     )
 
 
@@ -118,6 +130,9 @@ def run(
     choose: Choose = False,
     wrap: Wrap = False,
     max_failures: MaxFailures = 0.5,
+    model_deadline: ModelDeadline = 600.0,
+    env_deadline: EnvDeadline = 60.0,
+    view: ViewOptions = None,
     hosts: Hosts = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
@@ -177,6 +192,9 @@ def collect(
     choose: Choose = False,
     wrap: Wrap = False,
     max_failures: MaxFailures = 0.5,
+    model_deadline: ModelDeadline = 600.0,
+    env_deadline: EnvDeadline = 60.0,
+    view: ViewOptions = None,
     hosts: Hosts = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
@@ -250,6 +268,9 @@ def evaluate(
     choose: Choose = False,
     wrap: Wrap = False,
     max_failures: MaxFailures = 0.5,
+    model_deadline: ModelDeadline = 600.0,
+    env_deadline: EnvDeadline = 60.0,
+    view: ViewOptions = None,
     hosts: Hosts = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
@@ -352,4 +373,3 @@ def _show_and_report(folder: Path, no_report: bool) -> None:
         started = time.perf_counter()
         path = write_report(folder)
         typer.echo(f"report ({time.perf_counter() - started:.1f} s): {path}")
-

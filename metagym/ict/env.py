@@ -12,7 +12,7 @@ import gymnasium
 from metagym.episodes import Episode, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
 from metagym.families import Family, load_family
-from metagym.ict.render import View, render_batch
+from metagym.ict.render import render_batch, view_from
 from metagym.playing import sync
 from metagym.playing.actor import settings_from
 from metagym.playing.hosts import HostPool, make_pool
@@ -111,10 +111,7 @@ class ICTEnv(gymnasium.Env[str, str]):
             raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
         self.seat = settings_from(options)
         self.family = load_family(family, **options)
-        try:
-            self.view = View(**(view or {}))
-        except TypeError as error:
-            raise BadInput(f"view: {error}") from error
+        self.view = view_from(view)
         self.settings = PlaySettings(
             max_steps, concurrency, model_deadline, env_deadline, max_failures, self.view.actions
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from metagym.episodes import Episode, Repair, Turn, mean_return
 from metagym.errors import BadInput
@@ -38,6 +39,19 @@ class View:
             raise BadInput(f"episodes is None or at least 1, got {self.episodes}")
         if self.max_turns < 2:
             raise BadInput(f"max_turns is at least 2, got {self.max_turns}")
+
+
+def view_from(options: Mapping[str, Any] | None) -> View:
+    """A view from its fields by name.
+
+    Raises:
+        BadInput: No such field, or a value out of range.
+    """
+    known = View.__dataclass_fields__
+    for name in options or {}:
+        if name not in known:
+            raise BadInput(f"a view has no {name!r}; it has {', '.join(known)}")
+    return View(**(options or {}))
 
 
 def verdict(episode: Episode) -> str:
