@@ -43,7 +43,7 @@ EnvDeadline = Annotated[float, typer.Option(help="Seconds for one call of an env
 ViewOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--view", help="What the reflector sees: thoughts=true, actions=true, episodes=3, order=failed-first."
+        "--view", help="What the reflector sees: thoughts=true, actions=true, episodes=3, order=failed-first"
     ),
 ]
 Hosts = Annotated[str | None, typer.Option(help="inline, thread, process or process:<n>; default: as the family asks.")]
