@@ -4,7 +4,7 @@ What could not be measured (None, NaN) enters no figure; it is counted in `Estim
 
 Sources: Wilson (1927), *J. Am. Stat. Assoc.* 22, 209-212; Efron (1987), *Better bootstrap confidence intervals*,
 *J. Am. Stat. Assoc.* 82, 171-185; Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapter 14;
-McNemar (1947), *Psychometrika* 12, 153-157, in its exact (binomial) form.
+McNemar (1947), *Psychometrika* 12, 153-157, in its exact (binomial) form; Newcombe (1998), *Stat. Med.* 17, 2635-2650.
 """
 
 from __future__ import annotations
@@ -212,7 +212,8 @@ def paired_difference(
     """The mean of b - a over the keys that both scored, with its BCa bootstrap interval over the pairs.
 
     Pairing by task takes the tasks' own difficulty out of the comparison, which an unpaired interval would count
-    as noise.
+    as noise. Successes (0 or 1) whose differences are all alike, as where every task goes from lost to won, have
+    nothing to resample; they get `paired_rates`' interval instead.
 
     Args:
         a: Score (or success) by task key; None where unscored.
@@ -224,10 +225,56 @@ def paired_difference(
         The estimate; `n` counts pairs, `unscored` the common keys that one side did not score.
     """
     differences: list[float | None] = []
+    pairs: list[tuple[float, float]] = []
     for key in sorted(a.keys() & b.keys()):  # sorted: the resampling must not depend on the order of a mapping
         left, right = a[key], b[key]
-        differences.append(None if left is None or right is None else float(right) - float(left))
-    return mean(differences, seed, confidence)
+        if left is None or right is None or not (math.isfinite(left) and math.isfinite(right)):
+            differences.append(None)
+        else:
+            differences.append(float(right) - float(left))
+            pairs.append((float(left), float(right)))
+    estimate = mean(differences, seed, confidence)
+    if estimate.low is None and estimate.n > 1 and all(score in (0.0, 1.0) for pair in pairs for score in pair):
+        counts = (pairs.count((1, 1)), pairs.count((1, 0)), pairs.count((0, 1)), pairs.count((0, 0)))
+        return paired_rates(*counts, unscored=estimate.unscored, confidence=confidence)
+    return estimate
+
+
+def paired_rates(
+    both: int, only_a: int, only_b: int, neither: int, unscored: int = 0, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The difference b - a of two paired rates with Newcombe's score interval.
+
+    Method 10 of Newcombe (1998), *Stat. Med.* 17, 2635-2650: with Wilson's ends l and u of both rates and the
+    correlation phi of the pairs (its numerator reduced by n / 2 where positive), the interval is
+    d - sqrt((b-lb)^2 - 2 phi (b-lb)(ua-a) + (ua-a)^2) to d + sqrt((a-la)^2 - 2 phi (a-la)(ub-b) + (ub-b)^2).
+
+    Args:
+        both: Pairs in which a and b succeeded.
+        only_a: Pairs in which a alone succeeded.
+        only_b: Pairs in which b alone succeeded.
+        neither: Pairs in which both failed.
+        unscored: Pairs that could not be measured (only carried along).
+        confidence: In (0, 1).
+
+    Raises:
+        BadInput: A count is negative, or the confidence is out of range.
+    """
+    if min(both, only_a, only_b, neither) < 0:
+        raise BadInput("counts of pairs are not negative")
+    n = both + only_a + only_b + neither
+    a, b = wilson(both + only_a, n, confidence=confidence), wilson(both + only_b, n, confidence=confidence)
+    method = f"Newcombe paired {confidence * 100:g}%"
+    if a.value is None or b.value is None:
+        return Estimate(None, None, None, 0, unscored, method)
+    assert a.low is not None and a.high is not None and b.low is not None and b.high is not None
+    margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
+    cross = both * neither - only_a * only_b
+    phi = (max(cross - n / 2, 0.0) if cross > 0 else cross) / math.sqrt(margins) if margins else 0.0
+    below = _joined(b.value - b.low, a.high - a.value, phi)
+    above = _joined(a.value - a.low, b.high - b.value, phi)
+    difference = b.value - a.value
+    return Estimate(difference, max(-1.0, difference - below), min(1.0, difference + above), n, unscored, method)
 
 
 def mcnemar(a: Mapping[str, bool | None], b: Mapping[str, bool | None]) -> McNemar:
@@ -315,6 +362,7 @@ def _bca(data: np.ndarray[Any, Any], value: float, means: np.ndarray[Any, Any], 
     share = min(max(share, 0.5 / len(means)), 1 - 0.5 / len(means))
     z0 = normal.inv_cdf(share)
     deviations = data - value  # the jackknife deviations of a mean, up to a factor that cancels
+    deviations = deviations / np.abs(deviations).max()  # neither tiny nor huge scores may under- or overflow in a cube
     spread = float(np.sum(deviations**2))
     acceleration: float = float(np.sum(deviations**3)) / (6 * spread**1.5)
     ends = []
@@ -323,6 +371,10 @@ def _bca(data: np.ndarray[Any, Any], value: float, means: np.ndarray[Any, Any], 
         level = normal.cdf(z0 + shifted / (1 - acceleration * shifted))
         ends.append(float(np.quantile(means, level)))
     return ends[0], ends[1]
+
+
+def _joined(x: float, y: float, phi: float) -> float:
+    return math.sqrt(max(0.0, x * x - 2 * phi * x * y + y * y))
 
 
 def _quantile(confidence: float) -> float:

@@ -90,7 +90,7 @@ def _kept(texts: list[str], first: bool, last: bool) -> list[Line]:
 
 
 def _lines(text: str, limit: int) -> list[str]:
-    lines = visible(text, limit).split("\n")
+    lines = visible(text, limit).split("\n") if text else []
     if len(lines) > MAX_DIFF_LINES:
         lines = [*lines[:MAX_DIFF_LINES], f"… [{len(lines) - MAX_DIFF_LINES:,} more lines]"]
     return lines
