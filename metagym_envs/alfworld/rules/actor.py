@@ -166,7 +166,7 @@ def choose(request: Request, seed: int = 0) -> tuple[str, str]:
                 general[verb] = general.get(verb, 0.0) + worth
                 if worth > 0:
                     why[verb, "", ""] = rule
-            elif worth > value.get((verb, thing, place), 0.0) or worth < 0:
+            elif worth > value.get((verb, thing, place), -math.inf):  # the best reason for a command counts
                 value[verb, thing, place] = worth
                 why[verb, thing, place] = rule
     parts = [split_command(command) for command in commands]

@@ -115,7 +115,7 @@ GENERIC: tuple[Intent, ...] = (
             "If you are holding something that the task does not ask for, put it down.",
             "Put the wrong object down at once, so that your hands are free.",
         ),
-        weight=0.3,
+        weight=0.05,
         fault="kept holding an object that the task does not ask for",
     ),
     Intent(
@@ -132,7 +132,7 @@ GENERIC: tuple[Intent, ...] = (
             "Do not spend moves on looking around, the inventory, help or examining things.",
             "Never use your turns for look, inventory, help, examine or closing things.",
         ),
-        weight=0.3,
+        weight=0.05,
         fault="spent a move on look, inventory, help, examine or close",
     ),
 )
