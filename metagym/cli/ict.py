@@ -22,7 +22,7 @@ Options = Annotated[
 ]
 Actor = Annotated[str, typer.Option(help="Model spec of the frozen actor: rules, random, openai:<model>?base_url=...")]
 Reflector = Annotated[str, typer.Option(help="Model spec of the reflector.")]
-BatchSize = Annotated[int | None, typer.Option(help="Tasks per batch. [default: 5]")]
+BatchSize = Annotated[int | None, typer.Option(help="Tasks per batch; default: 5.")]
 Preset = Annotated[str | None, typer.Option(help="Batch size and meta-turns of the paper: k3 or k5.")]
 Split = Annotated[str | None, typer.Option(help="Split of the batches; default: the family's first.")]
 Types = Annotated[str | None, typer.Option(help="Task types of the batches, comma-separated; default: all.")]
@@ -42,9 +42,7 @@ ModelDeadline = Annotated[float, typer.Option(help="Seconds for one model call, 
 EnvDeadline = Annotated[float, typer.Option(help="Seconds for one call of an environment.")]
 ViewOptions = Annotated[
     list[str] | None,
-    typer.Option(
-        "--view", help="What the reflector sees: thoughts=true, actions=true, episodes=3, order=failed-first"
-    ),
+    typer.Option("--view", help="What the reflector sees: thoughts=true, actions=true, episodes=3, order=failed-first"),
 ]
 Hosts = Annotated[str | None, typer.Option(help="inline, thread, process or process:<n>; default: as the family asks.")]
 Concurrency = Annotated[int | None, typer.Option(help="Episodes at once; default: all of a batch.")]
@@ -109,7 +107,7 @@ def run(
     actor: Actor = "rules",
     reflector: Reflector = "rules",
     batch_size: BatchSize = None,
-    meta_turns: Annotated[int | None, typer.Option(help="Reflections. [default: 8]")] = None,
+    meta_turns: Annotated[int | None, typer.Option(help="Reflections; default: 8.")] = None,
     preset: Preset = None,
     split: Split = None,
     types: Types = None,
@@ -178,7 +176,7 @@ def collect(
     actor: Actor = "rules",
     reflector: Annotated[str, typer.Option(help="Model spec of the base reflector.")] = "rules",
     batch_size: BatchSize = None,
-    meta_turns: Annotated[int | None, typer.Option(help="Meta-turns of each. [default: 4]")] = None,
+    meta_turns: Annotated[int | None, typer.Option(help="Meta-turns of each; default: 4.")] = None,
     preset: Preset = None,
     split: Split = None,
     types: Types = None,
@@ -251,7 +249,7 @@ def evaluate(
     train_option: Annotated[list[str] | None, typer.Option(help="Option of the training family, key=value.")] = None,
     actor: Actor = "rules",
     batch_size: BatchSize = None,
-    meta_turns: Annotated[int | None, typer.Option(help="Reflections of each meta-episode. [default: 8]")] = None,
+    meta_turns: Annotated[int | None, typer.Option(help="Reflections of each meta-episode; default: 8.")] = None,
     preset: Preset = None,
     split: Split = None,
     train_types: Annotated[str | None, typer.Option(help="Meta-train task types, comma-separated.")] = None,

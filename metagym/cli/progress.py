@@ -26,20 +26,29 @@ def episodes_of(config: RunConfig) -> int:
 
 
 class _Bar:
-    """A bar over episodes, with the success rate of what was scored last."""
+    """A bar over episodes, with the success rate of what was scored last.
+
+    It appears when the first phase begins: settings that are refused show an error and no bar.
+    """
 
     def __init__(self, progress: Progress, total: int, title: str) -> None:
         self.progress = progress
         self.task = progress.add_task(title, total=total, note="")
+        self.ended = 0  # episodes of the phase that is being played
 
     def __call__(self, event: Event) -> None:
+        self.progress.start()
+        if event.kind == "episode" and event.phase.split("/")[-1] in ("batch", "eval"):
+            self.ended += 1
+            self.progress.advance(self.task)
         if event.kind in ("batch", "eval"):
             # Episodes read from the records count too: a resumed bar starts where it stood.
-            self.progress.advance(self.task, len(event.episodes))
+            self.progress.advance(self.task, len(event.episodes) - self.ended)
+            self.ended = 0
         if event.kind == "eval":
             rate = success_rate(list(event.episodes))
             shown = "-" if rate is None else f"{rate:.2f}"
-            self.progress.update(self.task, note=f"held-out success after {event.turn} reflections: {shown}")
+            self.progress.update(self.task, note=f"held-out success {shown} at turn {event.turn}")
 
 
 @contextmanager
@@ -51,18 +60,21 @@ def _progress(total: int, title: str, quiet: bool) -> Iterator[Callable[[Event],
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("episodes"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    progress = Progress(*columns, console=Console(stderr=True))
+    try:
         yield _Bar(progress, total, title)
+    finally:
+        if progress.live.is_started:
+            progress.stop()
 
 
 @contextmanager
 def shown_run(config: RunConfig, quiet: bool) -> Iterator[Callable[[Event], None]]:
     """The bar of ``metagym ict run``."""
-    with _progress(episodes_of(config), f"ICT {config.family}", quiet) as bar:
+    with _progress(episodes_of(config), f"{config.family} episodes", quiet) as bar:
         yield bar
 
 
@@ -70,7 +82,7 @@ def shown_run(config: RunConfig, quiet: bool) -> Iterator[Callable[[Event], None
 def shown_collect(config: RunConfig, meta_episodes: int, quiet: bool) -> Iterator[Callable[[Event], None]]:
     """The bar of ``metagym ict collect``."""
     total = meta_episodes * config.batch_size * (config.meta_turns + 1)
-    with _progress(total, f"collecting {config.family}", quiet) as bar:
+    with _progress(total, f"{config.family} episodes", quiet) as bar:
         yield bar
 
 
@@ -81,7 +93,7 @@ def shown_eval(config: EvalConfig, quiet: bool) -> Iterator[Callable[[str, int, 
     adapting = sum(arm.reflector is not None for arm in config.arms)
     each = run.batch_size * (run.meta_turns + 1)
     total = len(config.seeds) * (adapting * each + (len(config.arms) + 1) * run.eval_tasks)
-    with _progress(total, f"evaluating on {run.family}", quiet) as bar:
+    with _progress(total, f"{run.family} episodes", quiet) as bar:
 
         def told(arm: str, seed: int, event: Event) -> Any:
             bar(event)

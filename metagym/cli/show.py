@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -29,12 +30,17 @@ def compare(
     run_a: Annotated[Path, typer.Argument(help="A run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another one, scored on the same tasks.")],
     at: Annotated[str, typer.Option(help="Which turn's prompt: last, best or first.")] = "last",
+    arm_a: Annotated[str | None, typer.Option(help="Arm of the first run, where it has several.")] = None,
+    arm_b: Annotated[str | None, typer.Option(help="Arm of the second run; the runs may be one folder.")] = None,
+    common_only: Annotated[
+        bool, typer.Option("--common-only", help="Compare on the tasks that both played, instead of refusing others.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Compares two runs task by task; refuses runs that are not alike."""
     from metagym.runs.compare import compare as paired
 
-    result = paired(run_a, run_b, at=at)  # type: ignore[arg-type]
+    result = paired(run_a, run_b, at=at, arm_a=arm_a, arm_b=arm_b, common_only=common_only)  # type: ignore[arg-type]
     if markdown:
         typer.echo(result.markdown())
     else:
@@ -78,9 +84,25 @@ def _version(distribution: str) -> str | None:
         return None
 
 
+def _import_failure(modules: tuple[str, ...]) -> str:
+    """Why modules cannot be imported, "" if they can; tried in a process of its own, since imports leave traces."""
+    environment = {name: value for name, value in os.environ.items() if name != "ALFWORLD_DATA"}
+    command = [sys.executable, "-c", f"import {', '.join(modules)}"]
+    try:
+        tried = subprocess.run(command, env=environment, capture_output=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "it takes more than 120 s"
+    if tried.returncode == 0:
+        return ""
+    lines = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {tried.returncode}"
+
+
 def _have(needed: tuple[str, ...], extra: str) -> str:
     have = [_version(name) for name in needed]
     if all(have):
+        if reason := _import_failure(needed):
+            return f"installed, but cannot be imported: {reason}"
         return "yes: " + ", ".join(f"{name} {version}" for name, version in zip(needed, have, strict=True))
     if extra == "alfworld" and sys.version_info >= (3, 13):
         return "no: its text grammar breaks on Python 3.13; use 3.11 or 3.12"

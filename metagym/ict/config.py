@@ -116,8 +116,13 @@ class RunConfig:
         return cls(**values)
 
 
-def held_out(config: RunConfig, family: Family) -> list[Task]:
+def held_out(config: RunConfig, family: Family, apart: bool = True) -> list[Task]:
     """The fixed evaluation tasks, the same at every turn; [] where the run scores nothing.
+
+    Args:
+        config: The settings.
+        family: Their family.
+        apart: Refuse tasks that are training tasks too; False where nothing of this family is trained on.
 
     Raises:
         BadInput: More tasks asked for than there are, or the set overlaps with the training tasks.
@@ -126,6 +131,8 @@ def held_out(config: RunConfig, family: Family) -> list[Task]:
         return []
     split = config.eval_split or family.splits[-1]
     tasks = family.task_set(split, config.eval_types).sample(config.eval_tasks, derive(config.seed, "held-out"))
+    if not apart:
+        return tasks
     train = family.task_set(config.split or family.splits[0], config.task_types)
     for task in tasks:
         if task in train:

@@ -7,19 +7,23 @@ seed are scored on the same tasks with the same sampling seeds, so that differen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym import stats
+from metagym.chat import aclose
+from metagym.chat.types import ChatModel
 from metagym.episodes import Episode
 from metagym.errors import BadInput
+from metagym.families import Family
 from metagym.ict.config import RunConfig, build_family, held_out
-from metagym.ict.loop import Event, Loop, Records, Seats
+from metagym.ict.loop import Event, Loop, Records, Seats, memory_records
 from metagym.playing.runner import check_prompt
 from metagym.playing.stand_ins import resolve
-from metagym.seeding import derive
+from metagym.seeding import check_seed, derive
 from metagym.stats import Estimate
+from metagym.tasks import Task
 
 INITIAL = "initial prompt"
 
@@ -78,6 +82,10 @@ class EvalConfig:
                 raise BadInput(f"two arms are called {name!r}")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise BadInput("an evaluation needs at least one seed, each once")
+        for seed in self.seeds:
+            check_seed(seed)
+        if self.train_family is None and self.train_family_options:
+            raise BadInput("options of a training family are given, and no training family")
         if self.run.eval_tasks < 1:
             raise BadInput("an evaluation needs at least one held-out task")
 
@@ -101,6 +109,7 @@ class Row:
         success: Success rate over all seeds and tasks.
         by_type: The same per task type.
         difference: Success minus that of the initial prompt, paired by task; None for the initial prompt.
+        difference_by_type: The same per task type; {} for the initial prompt.
         prompts: Where each seed's reflector arrived.
         backend: Kind of model of actor and reflector, e.g. ``scripted``.
     """
@@ -109,6 +118,7 @@ class Row:
     success: Estimate
     by_type: dict[str, Estimate]
     difference: Estimate | None
+    difference_by_type: dict[str, Estimate]
     prompts: tuple[str, ...]
     backend: str
 
@@ -142,63 +152,136 @@ async def evaluate(
     """
     run = config.run
     family = build_family(run)
-    start = run.system_prompt if run.system_prompt is not None else family.system_prompt
-    tasks = held_out(run if config.train_family is None else replace(run, task_types=run.eval_types), family)
+    tasks = _held_out(config, family)
     actor = resolve(run.actor, "actor", family, run.seed, **layers)
-    arms = (Arm(INITIAL, prompt=start), *config.arms)
+    opened: list[ChatModel] = [actor]
     rows: list[Row] = []
     baseline: dict[str, float | None] = {}
-    for arm in arms:
-        played: dict[int, list[Episode]] = {}
-        prompts: list[str] = []
-        backends = {actor.backend}
-        for seed in config.seeds:
-            prefix = f"arm/{arm.name}/seed/{seed}/"
+    try:
+        for arm in (_initial(config, family), *config.arms):
+            episodes: list[Episode] = []
+            prompts: list[str] = []
+            backends = {actor.backend}
+            for seed in config.seeds:
 
-            def told(event: Event, arm: Arm = arm, seed: int = seed) -> None:
-                on_event(arm.name, seed, event)
+                def told(event: Event, arm: Arm = arm, seed: int = seed) -> None:
+                    on_event(arm.name, seed, event)
 
-            options: dict[str, Any] = {"hosts": hosts, "concurrency": concurrency, "on_event": told}
-            prompt, turn = arm.prompt, 0
-            if prompt is None:
-                adapt = replace(run, seed=seed, eval_tasks=0, reflector=arm.reflector or "")
-                if config.train_family is not None:
-                    adapt = replace(
-                        adapt, family=config.train_family, family_options=dict(config.train_family_options), split=None
-                    )
-                home = build_family(adapt)
-                seats = Seats.of(adapt, home, **layers)
-                backends.add(seats.reflector.backend)
-                loop = Loop(adapt, seats, records, prefix=prefix, family=home, **options)
-                prompt, turn = await loop.run(), adapt.meta_turns
-            scorer = Loop(
-                replace(run, seed=seed, system_prompt=prompt),
-                Seats(actor, actor),
-                records,
-                prefix=prefix,
-                family=family,
-                held_out_tasks=tasks,
-                **options,
-            )
-            played[seed] = await scorer.score(turn)
-            prompts.append(prompt)
-        episodes = [e for batch in played.values() for e in batch]
-        means = _by_task(episodes)
-        if arm.name == INITIAL:
-            baseline = means
-        difference = None if arm.name == INITIAL else stats.paired_difference(baseline, means, seed=run.seed)
-        rows.append(
-            Row(
-                arm.name,
-                stats.success_estimate(episodes, derive(run.seed, "interval")),
-                {kind: stats.success_estimate(e for e in episodes if e.task.type == kind) for kind in _types(tasks)},
-                difference,
-                tuple(prompts),
-                "+".join(sorted(backends)),
-            )
-        )
+                options: dict[str, Any] = {
+                    "prefix": f"arm/{arm.name}/seed/{seed}/",
+                    "hosts": hosts,
+                    "concurrency": concurrency,
+                    "on_event": told,
+                }
+                prompt, turn = arm.prompt, 0
+                if prompt is None:
+                    adapt = _adapting(config, arm, seed)
+                    home = build_family(adapt)
+                    seats = Seats.of(adapt, home, **layers)
+                    opened += [seats.actor, seats.reflector]
+                    backends.add(seats.reflector.backend)
+                    prompt, turn = await Loop(adapt, seats, records, family=home, **options).run(), adapt.meta_turns
+                scorer = Loop(
+                    _scoring(config, seed, prompt, family),
+                    Seats(actor, actor),
+                    records,
+                    family=family,
+                    held_out_tasks=tasks,
+                    **options,
+                )
+                episodes += await scorer.score(turn)
+                prompts.append(prompt)
+            if arm.name == INITIAL:
+                baseline = _by_task(episodes)
+            rows.append(_row(config, arm, tasks, episodes, baseline, tuple(prompts), "+".join(sorted(backends))))
+    finally:
+        for model in opened:
+            await aclose(model)
     return rows
 
 
-def _types(tasks: Sequence[Any]) -> list[str]:
-    return list(dict.fromkeys(task.type for task in tasks))
+def check(config: EvalConfig, *, hosts: Any = None, concurrency: int | None = None) -> dict[str, Any]:
+    """Builds everything that an evaluation needs, so that unusable settings fail before anything is played.
+
+    Returns:
+        Versions of the families, the actor and the reflectors, for the manifest.
+    """
+    run = config.run
+    family = build_family(run)
+    tasks = _held_out(config, family)
+    actor = resolve(run.actor, "actor", family, run.seed)
+    options: dict[str, Any] = {"hosts": hosts, "concurrency": concurrency}
+    start = _initial(config, family).prompt or ""
+    scoring = _scoring(config, config.seeds[0], start, family)
+    Loop(scoring, Seats(actor, actor), memory_records(), family=family, held_out_tasks=tasks, **options)
+    found: dict[str, Any] = {
+        "family": dict(family.versions),
+        "actor": {"id": actor.id, "backend": actor.backend},
+        "reflectors": {},
+    }
+    for arm in config.arms:
+        if arm.reflector is not None:
+            adapt = _adapting(config, arm, config.seeds[0])
+            home = build_family(adapt)
+            seats = Seats.of(adapt, home)
+            Loop(adapt, seats, memory_records(), family=home, **options)
+            found["reflectors"][arm.name] = {"id": seats.reflector.id, "backend": seats.reflector.backend}
+            if config.train_family is not None:
+                found["train_family"] = dict(home.versions)
+    return found
+
+
+def _initial(config: EvalConfig, family: Family) -> Arm:
+    """The first row."""
+    prompt = config.run.system_prompt
+    return Arm(INITIAL, prompt=family.system_prompt if prompt is None else prompt)
+
+
+def _held_out(config: EvalConfig, family: Family) -> list[Task]:
+    """The tasks of all arms and seeds; with a training family of its own nothing here is trained on."""
+    return held_out(config.run, family, apart=config.train_family is None)
+
+
+def _adapting(config: EvalConfig, arm: Arm, seed: int) -> RunConfig:
+    """The meta-episode through which a reflector's prompt comes about."""
+    adapt = replace(config.run, seed=seed, eval_tasks=0, eval_types=None, reflector=arm.reflector or "")
+    if config.train_family is None:
+        return adapt
+    options = dict(config.train_family_options)
+    return replace(adapt, family=config.train_family, family_options=options, split=None, max_steps=None)
+
+
+def _scoring(config: EvalConfig, seed: int, prompt: str, family: Family) -> RunConfig:
+    """What scores a prompt; the settings of training have no part in it."""
+    split = config.run.eval_split or family.splits[-1]
+    return replace(
+        config.run, seed=seed, system_prompt=prompt, split=split, task_types=None, batch_size=1, meta_turns=0
+    )
+
+
+def _row(
+    config: EvalConfig,
+    arm: Arm,
+    tasks: Sequence[Task],
+    episodes: Sequence[Episode],
+    baseline: Mapping[str, float | None],
+    prompts: tuple[str, ...],
+    backend: str,
+) -> Row:
+    """The figures of an arm, over all tasks and per task type."""
+    kinds = list(dict.fromkeys(task.type for task in tasks))
+    differences: dict[str | None, Estimate] = {}
+    for kind in [] if arm.name == INITIAL else [None, *kinds]:
+        keys = {task.key for task in tasks if kind in (None, task.type)}
+        before = {key: value for key, value in baseline.items() if key in keys}
+        after = {key: value for key, value in _by_task(episodes).items() if key in keys}
+        differences[kind] = stats.paired_difference(before, after, seed=config.run.seed)
+    return Row(
+        name=arm.name,
+        success=stats.success_estimate(episodes, derive(config.run.seed, "interval")),
+        by_type={kind: stats.success_estimate(e for e in episodes if e.task.type == kind) for kind in kinds},
+        difference=differences.pop(None, None),
+        difference_by_type={kind: value for kind, value in differences.items() if kind is not None},
+        prompts=prompts,
+        backend=backend,
+    )

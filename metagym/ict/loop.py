@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from metagym.chat.types import ChatModel
 from metagym.episodes import Episode, mean_return
+from metagym.errors import TasksExhausted
 from metagym.families import Family
 from metagym.ict.config import RunConfig, build_family, held_out
 from metagym.ict.env import ICTEnv
@@ -45,8 +46,8 @@ class Event:
     """Something worth showing while a run goes on.
 
     Attributes:
-        kind: ``batch``, ``replay``, ``accept``, ``eval`` (episodes were played or read), ``episode`` (one of them
-            ended), ``reflection``.
+        kind: ``start`` (a phase begins to play), ``episode`` (one of its episodes ended), ``batch``, ``replay``,
+            ``accept``, ``eval`` (a phase of this kind is done, played or read), ``reflection``.
         turn: Meta-turn; 0 is the starting prompt.
         episodes: The episodes of the phase; for ``episode`` the one.
         reflection: For ``reflection``.
@@ -134,6 +135,12 @@ class Loop:
             **{name: getattr(seat, name) for name in seat.__dataclass_fields__},
         )
         self.env.player = self.play
+        wanted, there = config.batch_size * (config.meta_turns + 1), len(self.env.tasks)
+        if config.when_exhausted == "error" and wanted > there:  # known before anything is played and paid
+            raise TasksExhausted(
+                f"{config.meta_turns} reflections on batches of {config.batch_size} need {wanted} unseen tasks, and "
+                f"{self.env.tasks.name} holds {there}; use fewer or smaller batches, or when_exhausted='wrap'"
+            )
         self.history: list[tuple[str, str, list[Episode]]] = []
         """Prompt, meta-observation and batch of each turn that has been played."""
 
@@ -145,6 +152,7 @@ class Loop:
         started = time.perf_counter()
         episodes: dict[int, Episode] = {}
         if missing:
+            self.on_event(Event("start", turn, phase))
             played = await play_async(
                 [tasks[slot] for slot in missing],
                 self.seats.actor,
@@ -251,7 +259,7 @@ def versions(family: Family, seats: Seats) -> dict[str, Any]:
 
 
 def memory_records() -> Records:
-    """Records that live as long as the process, for code that wants no folder."""
+    """Records that live as long as the process, for code that wants no folder (and for checks of settings)."""
     return _Memory()
 
 

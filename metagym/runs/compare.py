@@ -103,14 +103,28 @@ class Comparison:
 
     def table(self) -> Table:
         """The comparison as a table for the terminal."""
+        from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title="Success on the same tasks", caption="\n".join(self._below()), caption_justify="left")
-        for heading in self._headings():
-            table.add_column(Text(heading), justify="left" if heading == "task type" else "right")
-        for row in self._cells():
-            table.add_row(*(Text(cell) for cell in row))
+        _, a, b, difference = self._headings()
+        table = Table(
+            title=Text(f"Success on the same tasks\n{a}\n{b}", style="bold"),
+            title_justify="left",
+            caption=Text("\n".join(self._below())),
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        # What is narrow stays whole on a terminal of 80 columns; long type names are folded.
+        table.add_column("task type", overflow="fold")
+        for heading in ("a", "b", "n", difference):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in self.rows:
+            both = str(row.a.n) if row.a.n == row.b.n else f"{row.a.n}, {row.b.n}"
+            cells = (f"{side.point()} {side.interval()}" for side in (row.a, row.b))
+            shown = f"{row.difference.point(sign=True)} {row.difference.interval(sign=True)}"
+            table.add_row(*(Text(cell) for cell in (row.type or "all", *cells, both, shown)))
         return table
 
     def markdown(self) -> str:

@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from metagym.chat import aclose
 from metagym.chat.accounts import Account, Budget, Ledger
 from metagym.chat.store import CacheMode, ReplyStore
-from metagym.errors import BadInput
+from metagym.errors import BadInput, StoreError
 from metagym.families import Family
 from metagym.ict.collect import collect, data_card
 from metagym.ict.config import RunConfig, build_family
-from metagym.ict.evaluate import EvalConfig, Row, evaluate
-from metagym.ict.loop import Event, Loop, Seats, versions
+from metagym.ict.evaluate import EvalConfig, Row, check, evaluate
+from metagym.ict.loop import Event, Loop, Seats, memory_records, versions
 from metagym.runs.folder import RunFolder, base_manifest, write_atomically
 
 CACHE_MODES = ("write", "read", "replay-only", "off")
 
 
-def _folder(path: Path, manifest: dict[str, Any], resume: bool, overwrite: bool) -> RunFolder:
+def _folder(path: Path, manifest: dict[str, Any], resume: bool, overwrite: bool, mode: str) -> RunFolder:
     if resume and overwrite:
         raise BadInput("resume and overwrite exclude each other")
+    if not resume and mode in ("read", "replay-only"):
+        raise BadInput(f"the cache mode {mode!r} reads the replies of a run that is there: resume it")
     return RunFolder.resume(path, manifest) if resume else RunFolder.create(path, manifest, overwrite)
 
 
@@ -57,10 +61,17 @@ def _check_mode(mode: str) -> CacheMode:
     return mode  # type: ignore[return-value]
 
 
-def _manifest(command: str, config: RunConfig, family: Family, seats: Seats | None, **more: Any) -> dict[str, Any]:
+def _manifest(command: str, config: RunConfig, found: dict[str, Any], **more: Any) -> dict[str, Any]:
     """What decides the run."""
-    found = versions(family, seats) if seats is not None else {"family": dict(family.versions)}
     return {**base_manifest(), "command": command, "config": config.to_json(), "versions": found, **more}
+
+
+def _checked(config: RunConfig, hosts: Any, concurrency: int | None) -> tuple[Family, dict[str, Any]]:
+    """The family and the versions; unusable settings fail here, before a folder is made."""
+    family = build_family(config)
+    seats = Seats.of(config, family)
+    Loop(config, seats, memory_records(), family=family, hosts=hosts, concurrency=concurrency)
+    return family, versions(family, seats)
 
 
 async def run_ict(
@@ -96,10 +107,8 @@ async def run_ict(
         BudgetExceeded, TooManyFailures, ...: The run stopped; what was played and paid is on disk.
     """
     mode = _check_mode(cache_mode)
-    family = build_family(config)
-    Loop(config, Seats.of(config, family), {}, family=family)  # type: ignore[arg-type]  # unusable settings fail here
-    manifest = _manifest("ict run", config, family, Seats.of(config, family))
-    with _folder(Path(path), manifest, resume, overwrite) as folder:
+    family, found = _checked(config, hosts, concurrency)
+    with _folder(Path(path), _manifest("ict run", config, found), resume, overwrite, mode) as folder:
         models = _Models(folder, mode, budget)
         seats = Seats.of(config, family, **models.layers)
 
@@ -149,10 +158,11 @@ async def collect_ict(
         Number of rows, and the card's path.
     """
     mode = _check_mode(cache_mode)
-    family = build_family(config)
-    plain = Seats.of(config, family)
-    manifest = _manifest("ict collect", config, family, plain, meta_episodes=meta_episodes)
-    with _folder(Path(path), manifest, resume, overwrite) as folder:
+    config = replace(config, eval_tasks=0)
+    family, found = _checked(config, hosts, concurrency)
+    _writable(rows_file)
+    manifest = _manifest("ict collect", config, found, meta_episodes=meta_episodes)
+    with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
         models = _Models(folder, mode, budget)
         seats = Seats.of(config, family, **models.layers)
         try:
@@ -167,11 +177,28 @@ async def collect_ict(
             )
         finally:
             await models.close(seats)
-    rows_file.parent.mkdir(parents=True, exist_ok=True)
+        folder.records.append("end", {"kind": "end", "meta_episodes": meta_episodes})
     write_atomically(rows_file, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
     card = rows_file.with_name(rows_file.name + ".md")
-    write_atomically(card, data_card(config, rows, versions(family, plain)))
+    write_atomically(card, data_card(config, rows, found))
     return len(rows), card
+
+
+def _writable(file: Path) -> None:
+    """Finds out before anything is paid whether the rows can be written.
+
+    Raises:
+        StoreError: They cannot.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir():
+            raise IsADirectoryError(21, "it is a folder")
+        with tempfile.TemporaryFile(dir=file.parent):
+            pass
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise StoreError(f"rows cannot be written to {file}: {reason}") from error
 
 
 async def eval_ict(
@@ -200,12 +227,10 @@ async def eval_ict(
         on_event: Told the arm, the seed and what happens.
     """
     mode = _check_mode(cache_mode)
-    family = build_family(config.run)
-    data = config.to_json()
-    run = data.pop("run")
-    manifest = _manifest("ict eval", config.run, family, None, **data)
-    assert manifest["config"] == run
-    with _folder(Path(path), manifest, resume, overwrite) as folder:
+    found = check(config, hosts=hosts, concurrency=concurrency)
+    settings = {name: value for name, value in config.to_json().items() if name != "run"}
+    manifest = _manifest("ict eval", config.run, found, **settings)
+    with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
         models = _Models(folder, mode, budget)
         try:
             rows = await evaluate(
