@@ -53,7 +53,7 @@ class _RememberingEnv(PddlEnv):
         self._logics = _Recent()
         self._parsed: dict[Any, Any] = {}
         self._queries: dict[str, Any] = {}
-        self._texts: dict[Any, str] = {}
+        self._texts: dict[int, str] = {}
         self._fixed: dict[str, bool] = {}
         self.downward_lib.load_sas_replan = lambda *_: None  # on this library object alone
 
@@ -137,14 +137,11 @@ class _RememberingEnv(PddlEnv):
         state["admissible_commands"] = sorted(set(state["_valid_commands"]))
 
     def _command(self, action: Any) -> str:
+        found = self._texts.get(action.id)  # one operator of the translated problem: one template, one mapping
+        if found is not None:
+            action.command_template = found
+            return found
         template = action.command_template
-        key = None
-        if self._is_fixed(template):
-            key = (template, tuple((place.name, value.name) for place, value in action.mapping.items()))
-            found = self._texts.get(key)
-            if found is not None:
-                action.command_template = found
-                return found
         context = {
             "state": self._pddl_state,
             "facts": list(self._pddl_state.facts),
@@ -154,8 +151,8 @@ class _RememberingEnv(PddlEnv):
         }
         action.command_template = self._logic.grammar.derive(template, context)
         text: str = action.format_command({name: info.name for name, info in self._entity_infos.items()})
-        if key is not None:
-            self._texts[key] = text
+        if self._is_fixed(template):
+            self._texts[action.id] = text
         return text
 
     def _is_fixed(self, template: str) -> bool:
