@@ -77,3 +77,20 @@ def test_published_games_in_their_own_generation(real_engine, shared_dir):
 def test_spot_check_against_the_engine_as_shipped(real_engine, shared_dir):
     games = [*published(shared_dir)[:4], *generated(0, 2)]
     none_differs(compare(games, BOTH, shipped=True, most=120), 6, 600)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "put  two",
+        "it's (a) cup, isn't it? 100%!",
+        "caf\u00e9 \u2615 ~ $x *y* a/b // c",
+        " lead",
+        "trail ",
+        "a.b: c",
+        "& = + - _",
+    ],
+)
+def test_odd_task_sentences_read_alike(real_engine, task):
+    sample = Sample("odd", by_hand()[3].problem, task)
+    none_differs(compare([sample], ("walk",), steps=0, after=0), 1, 1)
