@@ -197,6 +197,7 @@ def _open_real(game: GameText) -> Playing:
     return TextWorldGame({"pddl_domain": game.domain, "grammar": game.grammar, "pddl_problem": game.problem})
 
 
+@lru_cache(maxsize=256)
 def generation(game: GameText) -> str | None:
     """The generation of a game's text; a game without a grammar of its own is played under the present one."""
     if game.domain is None or game.grammar is None:

@@ -178,8 +178,7 @@ _Script = Callable[[_Run], None]
 def _scripts(player: Player, aim: Aim) -> Iterable[_Script]:
     """The plans worth trying."""
     game = player.game
-    able = {"clean": game.cleanable, "hot": game.heatable, "cool": game.coolable}.get(aim.state, game.pickupable)
-    wanted = [o for o, kinds in enumerate(game.object_types) if aim.object_type in kinds and able[o]]
+    wanted = [o for o, kinds in enumerate(game.object_types) if aim.object_type in kinds]
     look = _Run(player, 0)
     # (object, where to take it from), the nearest first; what is in hand need not be taken
     sources = [(o, r) for o in wanted if game.pickupable[o] and o != player.held for r in sorted(player.where[o])]
@@ -217,7 +216,7 @@ def _pair_scripts(player: Player, look: _Run, sources: list[tuple[int, int]], ta
         for o, r in sources:
             if target not in player.where[o]:
                 chosen.setdefault(o, r)
-        scripts.append(_bring_script(list(chosen.items())[: max(missing(target), 1)], [target], ""))
+        scripts.append(_bring_script(list(chosen.items())[:2], [target], ""))
     return scripts
 
 

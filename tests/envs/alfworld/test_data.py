@@ -147,7 +147,7 @@ def test_s09_a_folder_without_games(tmp_path, no_network, shape):
 
 @pytest.mark.parametrize("value", ["", "  "])
 def test_s09_a_variable_set_to_nothing(no_network, value):
-    with pytest.raises(NoTasks) as caught:
+    with pytest.raises(NoTasks, match="set to an empty text") as caught:
         published(value)
     says_the_ways_out(caught)
 
@@ -206,6 +206,7 @@ def folder(tmp_path):
     write_game(root, "train", "odd-name/trial_8", traj={"task_type": "look_at_obj_in_light"})
     write_game(root, "train", "odd-name/trial_9", traj={"task_type": "pick_three"})
     write_game(root, "train", "odd-name/trial_10")
+    write_game(root, "train", "odd-movable/trial_13", traj={"task_type": "pick_and_place_simple"})
     write_game(root, "valid_seen", "look_at_obj_in_light-Book-None-DeskLamp-1/trial_11")
     (root / "train" / "pick_two_obj_and_place-Book-None-Desk-1" / "trial_12").mkdir()
     return tmp_path

@@ -108,6 +108,37 @@ def test_wins_generated_games_from_any_state(task_type, index, seed, steps):
     assert won
 
 
+def test_what_is_open_already_is_preferred():
+    seen = 0
+    for index in range(200):
+        game = generate("train", "pick_and_place_simple", index)
+        player = Player(Game.compile(game.problem, game.sentence))
+        targets = [
+            name for name in player.game.receptacle_names if name.startswith(aim_of(player.game).target_type[:-4])
+        ]
+        if game.params["parent_target"] not in ("Drawer", "Cabinet") or len(targets) < 2:
+            continue
+        for opened in targets:
+            player.reset()
+            player.step(f"go to {opened}")
+            player.step(f"open {opened}")
+            player.step(f"go to {player.game.receptacle_names[0]}")
+            assert plan(player)[-1].endswith(f" to {opened}")
+            seen += 1
+    assert seen > 10
+
+
+@pytest.mark.parametrize("verb", ["clean", "heat", "cool"])
+def test_what_is_done_already_is_not_done_again(verb):
+    game = generate("train", f"pick_{verb}_then_place_in_recep", 0)
+    player = Player(Game.compile(game.problem, game.sentence))
+    for command in plan(player):
+        player.step(command)
+        if command.startswith(verb):
+            break
+    assert [command.split()[0] for command in plan(player)] in (["go", "move"], ["go", "open", "move"])
+
+
 def test_a_won_game_needs_no_plan():
     game = generate("train", "pick_and_place_simple", 0)
     player = Player(Game.compile(game.problem, game.sentence))
