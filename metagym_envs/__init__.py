@@ -7,4 +7,4 @@ def register() -> None:
     """Makes the bundled families known (entry point of the group ``metagym.plugins``); imports none of them."""
     from metagym import register_family
 
-    register_family("ALFWorld", "metagym_envs.alfworld:ALFWorld", actor="rules", reflector="rules")
+    register_family("ALFWorld", "metagym_envs.alfworld:ALFWorld", actor="rules")
