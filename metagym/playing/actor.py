@@ -62,41 +62,39 @@ class Conversation:
 
     def __init__(self, system_prompt: str, instructions: str, settings: ActorSettings) -> None:
         self.settings = settings
-        self._system: tuple[Message, ...] = (Message("system", system_prompt),) if system_prompt else ()
+        # system?, user, assistant, user, assistant, ...: the head (up to the first user message) is always sent.
+        self._messages = [Message("system", system_prompt)] if system_prompt else []
+        self._head = len(self._messages) + 1
         parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
         self._preface = "\n\n".join([*parts, ""]) if parts else ""
-        self._first: Message | None = None
-        self._rest: list[Message] = []  # assistant, user, assistant, user, ...
 
     def observe(self, observation: str, admissible: Sequence[str] | None) -> None:
         """Adds what the environment said (and the legal actions)."""
         text = observation
         if admissible is not None and self.settings.show_admissible:
             text = text + "\n\nAdmissible actions:\n- " + "\n- ".join(admissible)
-        if self._first is None:
-            self._first = Message("user", self._preface + text)
-        else:
-            self._rest.append(Message("user", text))
+        if len(self._messages) < self._head:
+            text = self._preface + text
+        self._messages.append(Message("user", text))
 
     def answer(self, reply: str | None) -> None:
         """Adds what the model said."""
-        self._rest.append(Message("assistant", reply or NO_ANSWER))
+        self._messages.append(Message("assistant", reply or NO_ANSWER))
 
     def _window(self) -> tuple[Message, ...]:
-        """The messages after the system prompt; user and assistant alternate in every window."""
-        assert self._first is not None
-        keep = self.settings.history
-        if keep is None or len(self._rest) <= 2 * keep:
-            return (self._first, *self._rest)
+        """The messages to send; user and assistant alternate after the system prompt in every window."""
+        messages, head, keep = self._messages, self._head, self.settings.history
+        if keep is None or len(messages) - head <= 2 * keep:
+            return tuple(messages)
         if keep == 0:
-            return (Message("user", self._first.content + "\n\n" + self._rest[-1].content),)
-        return (self._first, *self._rest[-2 * keep :])
+            return (*messages[: head - 1], Message("user", messages[head - 1].content + "\n\n" + messages[-1].content))
+        return (*messages[:head], *messages[-2 * keep :])
 
     def request(self, seed: int, admissible: Sequence[str] | None) -> Request:
         """The next call."""
         settings = self.settings
         return Request(
-            messages=self._system + self._window(),
+            messages=self._window(),
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
             seed=seed,
