@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from markupsafe import Markup
+
 from metagym import stats
 from metagym.episodes import Episode, Repair
 from metagym.runs.report.text import visible
@@ -16,6 +18,8 @@ MAX_TEXT = 4_000
 """Characters of one observation or reply that are shown."""
 MAX_TURNS = 300
 """Turns of one episode that are shown."""
+MAX_GROUPS = 2_000
+"""Groups that are shown; of a longer run the latest."""
 
 _PHASES = {
     "batch": "Batch of unseen training tasks",
@@ -52,6 +56,7 @@ class Group:
     arm: str
     turn: int
     phase: str
+    label: str
     title: str
     success: Estimate
     entries: list[Entry] = field(default_factory=list)
@@ -74,7 +79,7 @@ def grouped(results: Results) -> list[Group]:
         place = (played.arm, played.turn, played.phase)
         if place not in groups:
             title = _PHASES.get(played.phase, visible(played.phase, 60))
-            groups[place] = Group(*place, title=title, success=Estimate(None, None, None, 0))
+            groups[place] = Group(*place, visible(played.arm, 80), title, Estimate(None, None, None, 0))
         groups[place].entries.append(Entry(played))
     for group in groups.values():
         group.success = stats.success_estimate(entry.played.episode for entry in group.entries)
@@ -95,7 +100,7 @@ def fill(groups: Sequence[Group], draw: Callable[[dict[str, Any]], str], room: i
 
     Args:
         groups: See `grouped`; their entries are filled in.
-        draw: Renders one episode from its view (`line_view` or `full_view`).
+        draw: Renders one episode from its `view`; what it returns is trusted to be escaped.
         room: Bytes (UTF-8) that the episodes may take.
     """
     wanted = [entry for group in groups for entry in group.entries]
@@ -106,7 +111,7 @@ def fill(groups: Sequence[Group], draw: Callable[[dict[str, Any]], str], room: i
         size = len(html.encode())
         if size > room:
             return
-        entry.html = html
+        entry.html = Markup(html)
         room -= size
     for entry in wanted:
         if len(entry.played.episode.turns) * 40 > room:
@@ -115,7 +120,7 @@ def fill(groups: Sequence[Group], draw: Callable[[dict[str, Any]], str], room: i
         more = len(html.encode()) - len(entry.html.encode())
         if more > room:
             return
-        entry.html, entry.full = html, True
+        entry.html, entry.full = Markup(html), True
         room -= more
 
 
@@ -132,7 +137,7 @@ def view(played: Played, full: bool) -> dict[str, Any]:
         "ret": f"{episode.ret:.2f}" if episode.scored else "-",
         "status": episode.status.value,
         "cause": visible(episode.cause, 300 if full else 120),
-        "backend": episode.backend,
+        "backend": visible(episode.backend, 40),
         "full": full,
         "turns": [_turn(turn) for turn in episode.turns[:MAX_TURNS]] if full else [],
         "more_turns": max(0, episode.steps - MAX_TURNS),
@@ -154,7 +159,7 @@ def _turn(turn: Any) -> dict[str, Any]:
     return {
         "observation": visible(turn.observation, MAX_TEXT),
         "reply": None if reply is None else visible(reply, MAX_TEXT),
-        "absence": turn.absence,
+        "absence": None if turn.absence is None else visible(turn.absence, 40),
         "action": visible(turn.action, 600),
         "reward": f"{turn.reward:+.2f}" if turn.reward else "",
         "repair": _REPAIRS.get(turn.repair, ""),

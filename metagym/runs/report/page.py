@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from metagym.runs.compare import compare_episodes, side_of
 from metagym.runs.folder import REPORT, RunFolder, write_atomically
 from metagym.runs.notices import notices
 from metagym.runs.report import plots
-from metagym.runs.report.episodes import fill, grouped
+from metagym.runs.report.episodes import MAX_GROUPS, fill, grouped
 from metagym.runs.report.text import as_lines, diff, visible
 from metagym.runs.results import EVAL, Curve, PromptStep, Results, load_results
 
@@ -26,6 +27,8 @@ MAX_BYTES = 5_000_000
 
 _ROOM = 4_700_000  # for the whole page; the rest is a margin
 _PROMPTS = 1_500_000  # what prompts and reflections may take of it
+_PLACE = "\0episodes\0"  # no text of a run holds a NUL by the time it is shown
+_STEPS = 500  # prompts that are listed
 _ROWS = 60  # task types, arms and notices that are listed
 
 
@@ -61,7 +64,7 @@ def render_report(results: Results, name: str) -> str:
     templates = _templates()
     page = templates.get_template("report.html.j2")
     groups = grouped(results)
-    values = {
+    values: dict[str, Any] = {
         "name": visible(name, 120),
         "facts": _facts(results),
         "notices": [visible(line, 600) for line in notices(results)[:_ROWS]],
@@ -73,16 +76,23 @@ def render_report(results: Results, name: str) -> str:
         "final": _final(results),
         "usage": _usage(results),
         "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
-        "groups": groups,
         "several_arms": len(results.arms) > 1,
         "counts": _counts(results),
+        "episodes_go_here": _PLACE,
     }
-    empty = page.render(values, shortened=0, left_out=0)  # its size is what is not episodes
-    headings = 600 * len(groups)
-    one = templates.get_template("episode.html.j2")
-    fill(groups, lambda view: Markup(one.render(view)), _ROOM - len(empty.encode()) - headings)
-    shortened, left_out = sum(group.shortened for group in groups), sum(group.left_out for group in groups)
-    text = page.render(values, shortened=shortened, left_out=left_out)
+    before, after = page.render(values).split(_PLACE)
+    section, one = templates.get_template("episodes.html.j2"), templates.get_template("episode.html.j2")
+    earlier = sum(len(group.entries) for group in groups[:-MAX_GROUPS])
+    values["groups"] = groups = groups[-MAX_GROUPS:]
+
+    def episodes() -> str:
+        values["shortened"] = earlier + sum(group.shortened for group in groups)
+        values["left_out"] = earlier + sum(group.left_out for group in groups)
+        return section.render(values)
+
+    fixed = len((before + episodes() + after).encode())  # all but the episodes themselves
+    fill(groups, lambda view: one.render(view), _ROOM - fixed)
+    text = before + episodes() + after
     size = len(text.encode())
     if size >= MAX_BYTES:
         raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
@@ -151,7 +161,7 @@ def _headline(results: Results) -> dict[str, Any] | None:
 
 def _figures(results: Results) -> list[dict[str, Any]]:
     """The learning curve, or intervals where each arm is scored once; at most eight arms keep their own colour."""
-    shown = [curve for curve in results.curves if curve.points][: plots.SERIES]
+    shown = [_thinned(curve) for curve in results.curves if curve.points][: plots.SERIES]
     if not shown:
         return []
     legend = [{"colour": number, "label": visible(curve.arm, 80)} for number, curve in enumerate(shown)]
@@ -167,6 +177,12 @@ def _figures(results: Results) -> list[dict[str, Any]]:
     svg = plots.curves(series, faint, title, "curve")
     told |= {"faint": bool(faint), "legend": legend if len(shown) > 1 else []}
     return [{**told, "svg": Markup(svg), "kind": "curve"}]
+
+
+def _thinned(curve: Curve) -> Curve:
+    """At most some 200 points of a long curve, its last among them."""
+    step = -(-len(curve.points) // 200)
+    return replace(curve, points=(*curve.points[:-1][::step], curve.points[-1]))
 
 
 def _spoken(curve: Curve | None) -> str:
@@ -212,34 +228,44 @@ def _arms(results: Results) -> dict[str, Any] | None:
 
 
 def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
-    """The prompt at each turn against the one before; long runs show less of each."""
+    """The prompt at each turn against the one before; long runs show less of each, and of some only the line."""
     limit = max(200, min(20_000, _PROMPTS // (6 * max(len(steps), 1))))
-    kept = steps[: _PROMPTS // 3_000]
+    kept = steps[:_STEPS]
     before: dict[tuple[str, int], str] = {}
     shown: list[dict[str, Any]] = []
     for step in kept:
         place = (step.arm, step.seed)
-        old = before.get(place)
-        lines = as_lines(step.prompt, limit) if old is None else diff(old, step.prompt, limit)
+        shown.append(_prompt(step, before.get(place), limit))
         before[place] = step.prompt
-        shown.append(
-            {
-                "step": step,
-                "arm": visible(step.arm, 80),
-                "lines": lines,
-                "added": sum(line.op == "+" for line in lines),
-                "removed": sum(line.op == "-" for line in lines),
-                "same": old == step.prompt,
-                "empty": not step.prompt,
-                "outcome": step.outcome if step.accepted else "not accepted",
-                "analysis": visible(step.analysis, limit // 4),
-                "cause": visible(step.cause, 300),
-                "rejected": None if step.rejected_prompt is None else visible(step.rejected_prompt, limit // 2),
-            }
-        )
     # A short story is told at once; of a long one the reader opens what he wants.
-    told = sum(len(item["lines"]) for item in shown)
-    return {"steps": shown, "more": len(steps) - len(kept), "open": len(shown) <= 12 and told <= 150}
+    told = len(shown) <= 12 and sum(len(item["lines"]) for item in shown) <= 150
+    template, room = _templates().get_template("prompt.html.j2"), _PROMPTS
+    for item in shown:
+        html = template.render(item, open=told)
+        if len(html.encode()) > room:
+            html = template.render({**item, "lines": [], "analysis": "", "rejected": None}, open=False)
+        room -= len(html.encode())
+        item["html"] = Markup(html)
+    return {"steps": shown, "more": len(steps) - len(kept)}
+
+
+def _prompt(step: PromptStep, old: str | None, limit: int) -> dict[str, Any]:
+    """What the template needs of one step."""
+    lines = as_lines(step.prompt, limit) if old is None else diff(old, step.prompt, limit)
+    return {
+        "arm": visible(step.arm, 80),
+        "seed": step.seed,
+        "turn": step.turn,
+        "lines": lines,
+        "added": sum(line.op == "+" for line in lines),
+        "removed": sum(line.op == "-" for line in lines),
+        "same": old == step.prompt,
+        "empty": not step.prompt,
+        "outcome": visible(step.outcome, 40) if step.accepted else "not accepted",
+        "analysis": visible(step.analysis, limit // 4),
+        "cause": visible(step.cause, 300),
+        "rejected": None if step.rejected_prompt is None else visible(step.rejected_prompt, limit // 2),
+    }
 
 
 def _final(results: Results) -> str | None:

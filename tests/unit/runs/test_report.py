@@ -255,6 +255,29 @@ def test_many_turns_prompts_types_and_arms_stay_below_the_limit(make_run):
     assert len(text.encode()) > 500_000
 
 
+def test_prompts_whose_markup_outgrows_them_stay_below_the_limit(make_run):
+    rows: list[tuple[str, object]] = []
+    for turn in range(400):
+        prompt = f"{turn}\n" * 150
+        reflection = {
+            "kind": "reflection",
+            "turn": turn,
+            "prompt": prompt,
+            "outcome": "improved",
+            "analysis": '"' * 999,
+        }
+        rows.append((f"turn/{turn}/reflection", reflection))
+    _, parsed = report(make_run(rows=rows))
+    assert "Left out to keep this page small" in parsed.text
+
+
+def test_endless_runs_show_their_latest_groups(make_run, monkeypatch):
+    monkeypatch.setattr(page, "MAX_GROUPS", 3)
+    _, parsed = report(make_run())
+    assert "92 of 145 episodes are shown without their turns" in parsed.text
+    assert "and 92 are not listed" in parsed.text and parsed.text.count("Held-out evaluation") == 2
+
+
 def test_over_budget_the_oldest_evaluations_lose_their_turns_first(make_run, monkeypatch):
     path = make_run(rows=meta_episode(turns=3, eval_tasks=40))
     full, _ = report(path)
