@@ -137,7 +137,7 @@ def transfer_rows(
         tasks = unseen(family, games, held)
         seen = [kind for kind in types if kind not in held]
         for seed in meta_seeds:
-            value = rate(success(family, tasks, learn(family, seed, seen, split)[-1], [seed]))
+            value = rate(success(family, tasks, learn(family, seed, seen, split)[-1], PLAY_SEEDS))
             yield above(f"unseen types {' + '.join(short(kind) for kind in held)}, meta-seed {seed}", value, 0.80)
 
 

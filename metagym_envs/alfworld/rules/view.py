@@ -201,8 +201,9 @@ class View:
 
         An object can be examined only while it is held.
         """
-        names = [command[8:] for command in commands if command.startswith("examine ")]
-        self.held = next((name for name in names if name not in self.places), "")
+        for command in commands:
+            if command.startswith("examine ") and command[8:] not in self.places:
+                self.held = command[8:]
 
     def wanted(self, thing: str) -> bool:
         """Whether the task names this kind of thing and this one is not delivered yet."""
