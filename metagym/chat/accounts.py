@@ -150,7 +150,7 @@ class Ledger:
                 if over is None:
                     self._reserved.add(1, tokens, cost)
                     return
-                alone = self._over(tokens, cost, _Sum())
+                alone = self._over(tokens, cost, _Sum(calls=self._reserved.calls))  # a call is never given back
                 if alone is not None:
                     raise BudgetExceeded(alone)
                 loop = asyncio.get_running_loop()

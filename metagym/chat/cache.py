@@ -72,6 +72,10 @@ class Cached(Layer):
                 raise error
             return self._for_nothing(request, reply)
 
+    async def aclose(self) -> None:
+        """Closes the file; a later call, or another model that shares it, opens it again."""
+        self.store.close()
+
     async def _ask(self, key: str, request: Request, flying: _Flying) -> Reply:
         landed: asyncio.Future[_Outcome | None] = asyncio.get_running_loop().create_future()
         flying[key] = landed

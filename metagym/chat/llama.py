@@ -92,7 +92,10 @@ class LlamaChat:
                 raise ContextOverflow(f"{self._id}: {words}")
             raise ChatError(f"{self._id}: {words}")
         reply = read_completion(answer, request, model=self._id, backend="local", mode=self._mode)
-        return dataclasses.replace(reply, model=self._id, seconds=time.perf_counter() - start)
+        # How much of the prompt was still in memory depends on what was asked before; it saves time only, and records
+        # of equal runs shall be equal.
+        usage = dataclasses.replace(reply.usage, cached_tokens=0)
+        return dataclasses.replace(reply, model=self._id, usage=usage, seconds=time.perf_counter() - start)
 
     async def aclose(self) -> None:
         """Frees the weights; a later call loads them again."""

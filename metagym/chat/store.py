@@ -97,10 +97,6 @@ class ReplyStore:
                 self._connection.close()
             self._connection = None
 
-    async def aclose(self) -> None:
-        """The same, for `metagym.chat.aclose`."""
-        self.close()
-
     def __del__(self) -> None:
         """Closes the file."""
         if getattr(self, "_connection", None) is not None:
@@ -150,8 +146,9 @@ class ReplyStore:
 
     def _ready(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         try:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            # In this order: another process makes table and mark in one transaction, maybe right now.
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
             if application != APPLICATION_ID and (tables or self.mode != "write"):
                 raise StoreError(f"{self._name} is a SQLite file and no reply cache; name another file")
             if self.mode == "write":
