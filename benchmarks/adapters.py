@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import importlib.util
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchmarks import alfworld_engine, stand_ins
 from benchmarks.common import Figure, Report, at_least, at_most, told
 from metagym.families import load_family
 
 
-def engine_report(games: int = 6, steps: int = 1020) -> Report:
+def engine_report(
+    games: int = 6, steps: int = 1020, sorts: Sequence[str] = ("generated", "published"), with_real: bool | None = None
+) -> Report:
     """`benchmarks.alfworld_engine`: the native engine and, where it is installed, the real one as shipped.
 
     Args:
         games: Games of each sort.
         steps: Steps in all, for each sort.
+        sorts: ``generated``, ``published`` (left out where there is no file of them).
+        with_real: Measure the real engine too; None does where it is installed.
     """
-    sorts = {"generated": alfworld_engine.generated_games(games)}
-    if alfworld_engine.MATERIAL.is_file():
-        sorts["published"] = alfworld_engine.published_games(alfworld_engine.MATERIAL, games)
-    with_real = importlib.util.find_spec("textworld") is not None
+    chosen = {}
+    if "generated" in sorts:
+        chosen["generated"] = alfworld_engine.generated_games(games)
+    if "published" in sorts and alfworld_engine.MATERIAL.is_file():
+        chosen["published"] = alfworld_engine.published_games(alfworld_engine.MATERIAL, games)
+    if with_real is None:
+        with_real = importlib.util.find_spec("textworld") is not None
     figures: list[Figure] = []
     details: dict[str, object] = {}
-    for sort, played in sorts.items():
+    for sort, played in chosen.items():
         alfworld_engine.add_commands(played, -(-steps // games))
         native = alfworld_engine.in_a_process("native", played)
         for what, scale, unit, bound in (
@@ -68,15 +75,19 @@ def _as_figures(rows: Iterable[stand_ins.Row]) -> list[Figure]:
     return figures
 
 
-def stand_ins_report(games: int = stand_ins.GAMES, meta_seeds: Iterable[int] = stand_ins.META_SEEDS) -> Report:
+def stand_ins_report(
+    games: int = stand_ins.GAMES, meta_seeds: Sequence[int] = stand_ins.META_SEEDS, transfer: bool = True
+) -> Report:
     """`benchmarks.stand_ins` on generated games: success of the scripted actor; spreads are Wilson's 95 % intervals.
 
     Args:
         games: Games of each task type.
         meta_seeds: Seeds of the meta-episodes.
+        transfer: Also score reflectors on task types that they did not see.
     """
     family = load_family("ALFWorld", engine="native", data="generated")
     figures = _as_figures(stand_ins.main_rows(family, games, meta_seeds))
-    figures += _as_figures(stand_ins.transfer_rows(family, 3 * games, list(meta_seeds)[:3]))
+    if transfer:
+        figures += _as_figures(stand_ins.transfer_rows(family, 3 * games, meta_seeds[:3]))
     title = "success on unseen generated ALFWorld games with scripted stand-ins (no language model)"
     return Report("stand_ins", title, figures)

@@ -50,8 +50,8 @@ def paired(repeats: int, measure: Callable[[str], float]) -> tuple[list[float], 
 def report(repeats: int = 31) -> Report:
     """Measures it in `repeats` pairs of fresh interpreters."""
     import_cost("metagym"), import_cost("gymnasium")  # fills the byte-code and file caches
-    costs = {"metagym": [], "gymnasium": []}
-    counts = {}
+    costs: dict[str, list[float]] = {"metagym": [], "gymnasium": []}
+    counts: dict[str, int] = {}
 
     def measure(module: str) -> float:
         wall, cpu, counts[module] = import_cost(module)
