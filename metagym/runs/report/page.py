@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from metagym.errors import MetaGymError
 from metagym.runs.compare import compare_episodes, side_of
@@ -108,9 +108,15 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = _breakable
     source, _, _ = environment.loader.get_source(environment, "report.css")  # type: ignore[union-attr]
     environment.globals["css"] = Markup(source)
     return environment
+
+
+def _breakable(text: str) -> Markup:
+    """Names such as ``pick_and_place`` may be broken after their underscores."""
+    return escape(text).replace("_", Markup("_<wbr>"))
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:
@@ -124,9 +130,13 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         facts.append(("data", data))
     for seat, kinds in results.backends.items():
         spec = config.get(seat) or _part(versions, seat).get("id") or ""
+        if seat == "reflector" and len(results.arms) > 1:
+            spec = ""  # each arm has its own
         if kinds:
             facts.append((seat, f"{spec} ({' and '.join(kinds)})" if spec else " and ".join(kinds)))
-    if (seed := config.get("seed")) is not None:
+    if isinstance(seeds := results.manifest.get("seeds"), list):
+        facts.append(("seeds", ", ".join(map(str, seeds))))
+    elif (seed := config.get("seed")) is not None:
         facts.append(("seed", str(seed)))
     facts.append(("MetaGym", str(results.manifest.get("metagym", "-"))))
     return [(label, visible(text, 200)) for label, text in facts]
@@ -237,6 +247,9 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
         place = (step.arm, step.seed)
         shown.append(_prompt(step, before.get(place), limit))
         before[place] = step.prompt
+    several = len({(step.arm, step.seed) for step in kept}) > 1
+    for item in shown:
+        item["heading"] = "" if not several else item["arm"] or "Meta-episode"
     # A short story is told at once; of a long one the reader opens what he wants.
     told = len(shown) <= 12 and sum(len(item["lines"]) for item in shown) <= 150
     template, room = _templates().get_template("prompt.html.j2"), _PROMPTS

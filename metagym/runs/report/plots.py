@@ -26,6 +26,7 @@ _STAND_INS = {"#010203": "var(--ink)", "#040506": "var(--muted)", "#070809": "va
 _STAND_INS |= {f"#0d0e{index:02x}": f"var(--c{index})" for index in range(SERIES)}
 _INK, _MUTED, _LINE, _PAGE = list(_STAND_INS)[:4]
 
+_TICKS = [0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"]
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -120,11 +121,12 @@ def _figure(draw: Callable[[Any], None], width: float, height: float, title: str
         draw(axes)
         if vertical:
             axes.set_ylim(-0.03, 1.03)
-            axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+            axes.set_yticks(*_TICKS)
             axes.set_ylabel("success rate")
             axes.grid(axis="y", color=_LINE, linewidth=0.8)
         else:
             axes.set_xlim(-0.03, 1.03)
+            axes.set_xticks(*_TICKS)
             axes.set_xlabel("success rate")
             axes.grid(axis="x", color=_LINE, linewidth=0.8)
         axes.set_axisbelow(True)

@@ -14,7 +14,7 @@ from metagym.runs.report import MAX_BYTES, page, write_report
 from metagym.runs.report.text import MAX_DIFF_LINES, as_lines, diff, visible
 from tests.unit.runs.synthetic import TYPES, a_manifest, a_task, an_episode, episode_records, meta_episode
 
-VOID = {"meta", "br", "link", "img", "input", "hr"}
+VOID = {"meta", "wbr", "br", "link", "img", "input", "hr"}
 HOSTILE = (
     "<script>document.title='pwned'</script>]]><!-- </style></details></pre><img src=x onerror=alert(1)>"
     "{{ 7*7 }}{% raw %}%s$x$ \u202egnp.exe\u2066 \x00\x07\x1b[31m \ud800 \ufffe &lt; 🗝️ ключ 鍵 ≥"
@@ -92,7 +92,7 @@ def test_the_report_tells_the_whole_run(make_run):
     assert "rules (scripted)" in shown and "generated" in shown and "native" in shown
     assert "Scripted stand-ins: this shows that the loop works, not what a language model can do." in shown
     for name in TYPES:
-        assert name in shown
+        assert name.replace("_", "_ ") in shown  # may be broken there
     assert "difference, paired by task" in shown and "McNemar p < 0.001" in shown
     assert "Three of five games stalled" in shown
     assert shown.count("Held-out evaluation") == 5 and shown.count("Batch of unseen training tasks") == 5
