@@ -13,7 +13,8 @@ does not model for certain it refuses (`metagym.errors.EngineUnsupported`).
 
 from metagym_envs.alfworld.engine.fingerprint import fingerprint, generation_of, task_line
 from metagym_envs.alfworld.engine.game import Game
-from metagym_envs.alfworld.engine.play import Observation, Player
+from metagym_envs.alfworld.engine.observation import Observation
+from metagym_envs.alfworld.engine.play import Player
 from metagym_envs.alfworld.engine.wording import HELP, NOTHING_HAPPENS
 
 __all__ = ["HELP", "NOTHING_HAPPENS", "Game", "Observation", "Player", "fingerprint", "generation_of", "task_line"]

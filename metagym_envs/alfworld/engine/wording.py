@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
 from metagym.errors import BadInput
-
-Generation = Literal["0.4", "legacy", "0.3"]
 
 NOTHING_HAPPENS: Final = "Nothing happens."
 BANNER: Final = "-= Welcome to TextWorld, ALFRED! =-\n\n"

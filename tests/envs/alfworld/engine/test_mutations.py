@@ -23,7 +23,16 @@ from tests.envs.alfworld.golden.scripts import answer, follow
 
 PACKAGE = engine.__name__
 SOURCES = Path(engine.__file__).parent
-IN_ORDER = ("wording", "names", "problem", "goal", "game", "menu", "play")  # each imports from those before it
+IN_ORDER = (
+    "wording",
+    "names",
+    "problem",
+    "goal",
+    "game",
+    "menu",
+    "observation",
+    "play",
+)  # each imports from those before it
 ALL = ("by_hand", "generated")
 
 
