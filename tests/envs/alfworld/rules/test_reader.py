@@ -149,8 +149,6 @@ def test_any_text_is_read_without_failing(text: str) -> None:
 
 
 WORDS = "open closed not never don't if when you place it the object put take , . ; \x00 {} %s without before".split()
-    " "
-)
 
 
 @settings(max_examples=150, deadline=None)
