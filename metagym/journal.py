@@ -15,6 +15,7 @@ pass over it, the next writer cuts it off. Any other damage raises `StoreCorrupt
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -302,8 +303,9 @@ class Journal:
             else:
                 break
         note = f"process {os.getpid()}\n".encode()
-        os.pwrite(self._lock_fd, note, 0)
-        os.ftruncate(self._lock_fd, len(note))
+        with contextlib.suppress(OSError):  # it only tells others who holds the lock; a full disk may not take it
+            os.pwrite(self._lock_fd, note, 0)
+            os.ftruncate(self._lock_fd, len(note))
 
     def _drop_lock(self) -> None:
         fcntl.flock(self._lock_fd, fcntl.LOCK_UN)

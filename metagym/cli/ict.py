@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metagym.cli.options import comma_list, free_folder, key_values, text_or_file
+from metagym.cli.options import comma_list, free_folder, key_values, text_or_file, typed_text
 from metagym.errors import BadInput, MetaGymError, RunError
 
 app = typer.Typer(help="In-context training: a reflector rewrites the actor's system prompt.", no_args_is_help=True)
@@ -348,7 +348,7 @@ def _named(items: list[str] | None, option: str) -> list[tuple[str, str]]:
         name, mark, value = item.partition("=")
         if not mark or not name:
             raise BadInput(f"{option} is written name=..., got {item!r}")
-        pairs.append((name, value))
+        pairs.append((typed_text(name), value))
     return pairs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,19 @@ def text_or_file(value: str | None) -> str | None:
         BadInput: The file cannot be read.
     """
     if value is None or not value.startswith("@"):
-        return value
+        return value if value is None else typed_text(value)
     try:
         return Path(value[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{value[1:]} cannot be read as UTF-8 text: {error}") from error
+
+
+def typed_text(value: str) -> str:
+    """A text from the command line; under the C locale Python leaves its bytes undecoded (as lone surrogates)."""
+    try:
+        return os.fsencode(value).decode("utf-8")
+    except UnicodeError:
+        return value  # refused where it is used, with its position
 
 
 def free_folder(family: str, seed: int, root: Path = Path("runs")) -> Path:
