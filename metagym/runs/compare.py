@@ -81,7 +81,7 @@ class Comparison:
         b: The second side.
         rows: All tasks first, then one row per task type.
         returns: Paired difference of the returns.
-        test: McNemar's exact test on the successes.
+        test: McNemar's exact test on the successes; None where tasks were played several times with mixed results.
         notes: What the reader must know before the figures are believed.
     """
 
@@ -89,7 +89,7 @@ class Comparison:
     b: Side
     rows: tuple[Row, ...]
     returns: Estimate
-    test: McNemar
+    test: McNemar | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,7 +142,7 @@ class Comparison:
 
     def _below(self) -> list[str]:
         return [
-            f"McNemar's exact test: {self.test}",
+            f"McNemar's exact test: {self.test or 'left out, since tasks count by their mean over several plays'}",
             f"mean return, b - a: {self.returns.text(sign=True)}",
             f"intervals: {self.rows[0].a.method}; differences: {self.difference.method or 'none'}, paired by task",
             *self.notes,
@@ -311,13 +311,13 @@ def _only(scores: Mapping[str, float | None], keys: set[str]) -> dict[str, float
     return {key: score for key, score in scores.items() if key in keys}
 
 
-def _mcnemar(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> McNemar:
-    # A task that was won in some of its plays is neither a success nor a failure: the test cannot count it.
-    whole = (None, 0.0, 1.0)
-    keys = [key for key in a.keys() & b.keys() if a[key] in whole and b[key] in whole]
+def _mcnemar(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> McNemar | None:
+    """The test, or None where a task that was won in some of its plays is neither a success nor a failure."""
+    if any(score not in (None, 0.0, 1.0) for score in (*a.values(), *b.values())):
+        return None
     return stats.mcnemar(
-        {key: None if a[key] is None else a[key] == 1.0 for key in keys},
-        {key: None if b[key] is None else b[key] == 1.0 for key in keys},
+        {key: None if score is None else score == 1.0 for key, score in a.items()},
+        {key: None if score is None else score == 1.0 for key, score in b.items()},
     )
 
 
