@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import metagym
+from metagym.chat.types import ChatModel, Reply, Request
 from metagym.families import Family, load_family
 from metagym.ict.env import ICTEnv
 from metagym.ict.reflector import ReflectorSettings, reflect
@@ -147,6 +148,29 @@ def short(kind: str) -> str:
     return {"look": "light", "and": "simple"}.get(words[0] if words[0] == "look" else words[1], words[1])
 
 
+class _Timed:
+    """A model that adds up how long its calls take (the scripted ones never wait)."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model, self.calls, self.seconds = model, 0, 0.0
+        self.id, self.backend = model.id, model.backend
+
+    async def chat(self, request: Request) -> Reply:
+        start = time.perf_counter()
+        reply = await self.model.chat(request)
+        self.seconds += time.perf_counter() - start
+        self.calls += 1
+        return reply
+
+
+def call_time(family: Family) -> str:
+    """Mean time of an actor call over episodes that use up their 50 steps (no delivery, so hardly any is won)."""
+    timed = _Timed(actor(0))
+    prompt = controls.full_prompt(deliver="", drop="")
+    metagym.play(unseen(family, 10), timed, system_prompt=prompt, family=family, seed=0)
+    return f"{timed.seconds / timed.calls * 1e3:.3f} ms per actor call, mean over {timed.calls:,} calls"
+
+
 def table(rows: Iterable[Row]) -> bool:
     """Prints rows as they come; returns whether every bound holds."""
     print("| prompt | success | bound | |\n|---|---|---|---|")
@@ -172,6 +196,7 @@ def main() -> int:
     good = table(main_rows(family))
     print("\nReflector trained on four task types, scored on the other two:\n")
     good = table(transfer_rows(family)) and good
+    print(f"\nSpeed: {call_time(family)}.")
     if published:
         family = load_family("ALFWorld", engine="native", data="published")
         split = "train" if "train" in family.splits else "valid_train"

@@ -24,7 +24,7 @@ class Heard:
     admissible: tuple[str, ...] | None
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def hear(content: str) -> Heard:
     """Takes a user message of the actor's seat apart."""
     if LIST_HEAD not in content:

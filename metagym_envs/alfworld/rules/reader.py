@@ -58,38 +58,39 @@ _EXCESS = frozenset(
     "again twice else other others another same already repeatedly irrelevant unrelated different wrong until unless "
     "more anymore longer".split()
 )
-# "The agent opened nothing": what somebody did is no advice.
+# "The agent opened nothing": what somebody did is no advice ...
 _STORY = re.compile(
-    r"^\W*(?:(?:in|during) (?:\w+ ){1,4})?(?:the |this |our |your |my )?(?:agent|player|actor|model|assistant|"
-    r"you|it|he|she|they|we|i)s? "
+    r"^\W*(?:(?:in|during) (?:\w+ ){1,4})?(?:the |this |our |your |my )?"
+    r"(?:agent|player|actor|model|assistant|you|it|he|she|they|we|i)s? "
     r"(?:(?:also|often|then|repeatedly|never|always|mostly|just|only|simply) )?"
-    r"(?:(?!need|proceed|speed|succeed|exceed|feed|heed)\w{2,}ed|kept|went|did|was|were|had|took|forgot|left|"
-    r"saw|lost|spent|got|put|gave|ran)\b"
+    r"(?:(?!need|proceed|speed|succeed|exceed|feed|heed)\w{2,}ed|"
+    r"kept|went|did|was|were|had|took|forgot|left|saw|lost|spent|got|gave|ran)\b"
 )
+# ... until the moral: "I opened nothing; from now on I will open what is closed."
+_MORAL = re.compile(r";|, (?:so|therefore|hence|thus)\b|\bfrom now on\b")
+# Clauses that begin so are conditions and instruct nobody: "if it is not open".
 _CONDITIONS = frozenset(
     "if when whenever unless once while where wherever since because as before although which who".split()
 )
-_UNTIL = frozenset("before until unless".split())
 _ASIDES = frozenset("that what".split())
+_UNTIL = frozenset("before until unless".split())
 _OPENERS = frozenset("after until so but then and or instead therefore".split())
+# Words that mean something else together.
 _IDIOMS = re.compile(
-    r"\b(?:take (?:care|note|notes|time|your time|turns|action|actions|steps|it easy|into account|a look|"
-    r"advantage|place|"
-    r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no "
-    r"matter|not only|no doubt|of course|in the first place|in place of|if not|not yet|"
-    r"(?:have|has|had) (?:not|never)|keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
+    r"\b(?:take (?:care|notes?|time|your time|turns|actions?|steps|it easy|into account|a look|advantage|place|"
+    r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no matter|not only|"
+    r"no doubt|of course|in the first place|in place of|if not|not yet|(?:have|has|had) (?:not|never)|"
+    r"keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
     r"(?:make sure|be sure|ensure|see to it|remember|note|keep in mind)(?: that)?)\b"
 )
 _FRESH = re.compile(
     r"\b(?:(?:have|has|had) )?(?:not|never) (?:yet )?(?:been (?:visited|searched|checked|explored|inspected)|"
-    r"been|visited|seen|"
-    r"searched|checked|explored|inspected|examined|looked at|tried)\b"
+    r"been|visited|seen|searched|checked|explored|inspected|examined|looked at|tried)\b"
 )
 _LEFT = re.compile(
-    r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|"
-    r"untreated|behind)\b)"
+    r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}"
+    r"(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|untreated|behind)\b)"
 )
-_MORAL = re.compile(r";|, (?:so|therefore|hence|thus)\b|\bfrom now on\b")
 _QUOTES = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ",", "\u2013": ",", "\x00": " "}
 )
