@@ -78,8 +78,8 @@ _OPENERS = frozenset("after until so but then and or instead therefore".split())
 # Words that mean something else together.
 _IDIOMS = re.compile(
     r"\b(?:take (?:care|notes?|time|your time|turns|actions?|steps|it easy|into account|a look|advantage|place|"
-    r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no matter|not only|"
-    r"no doubt|of course|in the first place|in place of|if not|not yet|(?:have|has|had) (?:not|never)|"
+    r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no matter|"
+    r"not only|no doubt|of course|in the first place|in place of|if not|not yet|(?:have|has|had) (?:not|never)|"
     r"keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
     r"(?:make sure|be sure|ensure|see to it|remember|note|keep in mind)(?: that)?)\b"
 )
