@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from metagym.episodes import Usage
 
@@ -14,8 +14,7 @@ Absence = Literal["length", "refused", "empty", "error"]
 Constraint = Literal["none", "enforced", "checked", "ignored"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message; `content` is data and is never used as a format template."""
 
     role: Role

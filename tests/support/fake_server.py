@@ -10,12 +10,14 @@ Only the standard library and the words of `metagym.chat` are used, so that benc
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import itertools
 import json
 import math
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -374,3 +376,24 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(raw)
         self.wfile.flush()
+
+
+def main() -> None:
+    """Serves one text from a process of its own, so that a benchmark does not share its interpreter with the server.
+
+    Prints the base URL on a line and serves until its standard input closes.
+    """
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--text", default="ok")
+    parser.add_argument("--median", type=float, default=0.0, help="seconds; 0 answers at once")
+    parser.add_argument("--sigma", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    latency = heavy_tail(given.seed, given.median, given.sigma) if given.median > 0 else 0.0
+    with FakeServer(lambda request: given.text, latency=latency) as server:
+        print(server.base_url, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
