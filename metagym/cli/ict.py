@@ -328,6 +328,8 @@ def evaluate(
 @contextmanager
 def _resumable(path: Path) -> Iterator[None]:
     """Whoever stops a run, or whatever does, is told how it goes on."""
+    from metagym.runs.folder import is_run
+
     hint = f"{path} holds what was played and paid; go on with the same command, --out {path} and --resume"
     try:
         yield
@@ -337,7 +339,7 @@ def _resumable(path: Path) -> Iterator[None]:
     except (RunError, BadInput):
         raise  # refused before it began
     except MetaGymError:
-        if (path / "manifest.json").exists():
+        if is_run(path):
             typer.echo(hint, err=True)
         raise
 
