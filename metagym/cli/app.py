@@ -56,7 +56,7 @@ def run() -> None:
     warnings.formatwarning = _one_line
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        app()
+        app(prog_name="metagym")
     except MetaGymError as error:
         errors.print("error:", style="bold red", end=" ")
         errors.print(str(error), markup=False)
