@@ -266,6 +266,7 @@ async def play_async(
         base.max_failures,
         base.keep_admissible,
     )
+    seat = seat or ActorSettings()
     model = resolve(actor, "actor", family, seed)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
@@ -273,7 +274,7 @@ async def play_async(
     async def one(task: Task) -> Episode:
         async with gate:
             record = _Record(task, derive(seed, "episode", task.key), model.backend)
-            episode = await _guarded(record, pool, family, model, system_prompt, seat or ActorSettings(), settings)
+            episode = await _guarded(record, pool, family, model, system_prompt, seat, settings)
         if on_episode is not None:
             on_episode(episode)
         return episode
