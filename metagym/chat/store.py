@@ -82,9 +82,13 @@ class ReplyStore:
 
     def paid(self) -> Usage:
         """What the replies in the file cost when they were made, added up."""
-        rows = self._run(lambda connection: connection.execute("SELECT reply FROM replies").fetchall())
-        replies = (reply_from_text(row[0]) for row in rows if isinstance(row[0], str))
-        return Usage.total(reply.usage for reply in replies if reply is not None)
+
+        def add(connection: sqlite3.Connection) -> Usage:
+            rows = connection.execute("SELECT reply FROM replies")
+            replies = (reply_from_text(row[0]) for row in rows if isinstance(row[0], str))
+            return Usage.total(reply.usage for reply in replies if reply is not None)
+
+        return self._run(add)
 
     def __len__(self) -> int:
         """Number of replies in the file."""

@@ -112,3 +112,20 @@ def test_the_same_model_over_http(ask):
     with pytest.raises(ContextOverflow):
         say(model, ask("word " * 3000))
     del server
+
+
+def test_a_real_model_plays_real_games(smollm2):
+    """It wins none; what is shown is that each of its commands is legal, played and counted."""
+    import metagym
+    from metagym.episodes import Repair
+    from metagym.families import load_family
+    from metagym.playing.actor import ActorSettings
+
+    family = load_family("ALFWorld")
+    tasks = list(family.task_set("train"))[:2]
+    seat = ActorSettings(choose=True, max_tokens=24)
+    episodes = metagym.play(tasks, smollm2, family=family, system_prompt="Find the object.", seat=seat, max_steps=2)
+    for episode in episodes:
+        assert (episode.backend, episode.status.value, episode.steps) == ("local", "truncated", 2)
+        assert episode.count(Repair.EXACT) == 2
+        assert episode.usage.calls == 2 and episode.usage.completion_tokens > 0 and not episode.usage.estimated
