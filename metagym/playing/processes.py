@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +22,7 @@ from metagym.playing.hosts import Host, Transition, checked_reset, checked_step
 from metagym.tasks import Task
 
 _START_SECONDS = 120.0  # a cold interpreter and a heavy engine import on a busy machine
+_END_SECONDS = 5.0
 _LINE_LIMIT = 64 * 1024 * 1024
 
 
@@ -79,9 +82,11 @@ class _Worker:
         except (BrokenPipeError, ConnectionResetError, ValueError):
             line = b""
         except asyncio.CancelledError:
-            self.process.kill()  # the answer would be read by the next question
+            self._signal()  # the answer would be read by the next question
             raise
         if not line.endswith(b"\n"):
+            with contextlib.suppress(TimeoutError):  # it ended by itself: wait for its own exit code
+                await asyncio.wait_for(self.process.wait(), _END_SECONDS)
             await self.kill()
             raise HostError(f"the worker process died during {what} (exit code {self.process.returncode})")
         answer = json.loads(line)
@@ -93,12 +98,14 @@ class _Worker:
     def alive(self) -> bool:
         return self.process.returncode is None
 
-    async def kill(self) -> None:
+    def _signal(self) -> None:
+        # Not Process.kill(): it polls, and so may collect the exit code before the event loop's own watcher does.
         if self.alive:
-            try:
-                self.process.kill()
-            except ProcessLookupError:
-                pass
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+
+    async def kill(self) -> None:
+        self._signal()
         await self.process.wait()
 
 

@@ -145,6 +145,7 @@ async def _episode(
     system_prompt: str,
     seat: ActorSettings,
     settings: PlaySettings,
+    stopped: Sequence[Exception],
 ) -> Episode:
     """Plays one opened host to the end; failures of the episode become its status."""
     cap = settings.max_steps or family.max_steps
@@ -155,6 +156,8 @@ async def _episode(
     observation = record.observation
     rested = time.perf_counter()
     for number in range(cap):
+        if stopped:  # another episode met what ends them all
+            raise stopped[0]
         legal = record.info.get("admissible")
         conversation.observe(observation, legal)
         reply = await _ask(model, conversation, sampling_seed(number), legal, settings.model_deadline)
@@ -271,23 +274,33 @@ async def play_async(
     pool, ours = make_pool(hosts, family, settings.env_deadline)
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 
+    stopped: list[Exception] = []
+
     async def one(task: Task) -> Episode:
         async with gate:
+            if stopped:
+                raise stopped[0]
             record = _Record(task, derive(seed, "episode", task.key), model.backend)
-            episode = await _guarded(record, pool, family, model, system_prompt, seat, settings)
+            try:
+                episode = await _guarded(record, pool, family, model, system_prompt, seat, settings, stopped)
+            except FATAL as error:
+                stopped.append(error)
+                raise
         if on_episode is not None:
             on_episode(episode)
         return episode
 
     try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(one(task)) for task in tasks]
-    except BaseExceptionGroup as failed:
-        raise failed.exceptions[0] from None
+        # Where one episode ends the batch, the others first get the replies they wait for: those are paid.
+        ended = await asyncio.gather(*map(one, tasks), return_exceptions=True)
     finally:
         if ours:
             await asyncio.shield(pool.close())
-    episodes = [task.result() for task in running]
+    episodes = []
+    for result in ended:
+        if isinstance(result, BaseException):
+            raise result
+        episodes.append(result)
     check_failures(episodes, settings.max_failures)
     return episodes
 

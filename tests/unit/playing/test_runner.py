@@ -176,6 +176,25 @@ def test_an_exhausted_budget_stops_the_batch() -> None:
         metagym.play(list(family.tasks("train"))[:4], answer, family=family)
 
 
+def test_a_batch_that_stops_first_takes_the_replies_on_their_way() -> None:
+    answered: list[int] = []
+    asked: list[int] = []
+
+    async def answer(request: Request) -> str:
+        number = int(request.messages[0].content.rsplit("number ", 1)[1].split(".")[0])
+        asked.append(number)
+        if number == 1:
+            raise BudgetExceeded("spent")
+        await asyncio.sleep(0.05)
+        answered.append(number)
+        return "Action: nothing"
+
+    family = guess_family()
+    with pytest.raises(BudgetExceeded):
+        metagym.play(list(family.tasks("train"))[:4], scripted(answer), family=family)
+    assert sorted(answered) == [0, 2, 3] and sorted(asked) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("reply", ["", None, Reply(None, absence="length"), Reply(None, absence="refused")])
 def test_s17_an_absent_answer_is_a_counted_turn_and_never_reaches_the_environment(reply: Any) -> None:
     env = ListEnv("s", [("x", 0, False, False, {})] * 9)
