@@ -142,3 +142,21 @@ def test_the_engine_needs_none_of_the_real_one():
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_s07_one_players_win_shows_nowhere_else():
+    game = compile_(SAMPLES[3])  # the larder, won by leaving it alone
+    players = [Player(game) for _ in range(4)]
+    for player in players:
+        player.step("go to table 1")
+        player.step("take apple 1 from table 1")
+    seen = [
+        player.step("move apple 1 to table 1" if number == 2 else "inventory") for number, player in enumerate(players)
+    ]
+    assert [one.won for one in seen] == [False, False, True, False]
+    assert [one.feedback for one in seen] == [
+        "You are carrying: a apple 1.",
+        "You are carrying: a apple 1.",
+        "You move the apple 1 to the table 1.",
+        "You are carrying: a apple 1.",
+    ]
