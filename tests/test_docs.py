@@ -54,3 +54,13 @@ def test_readme_is_one_screen_to_first_success() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("    make demo ") for line in lines[:15])
     assert len(lines) < 70
+
+
+def test_the_models_page_names_every_scheme_and_parameter() -> None:
+    from metagym.chat.specs import SCHEMES
+
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    for scheme, parameters in SCHEMES.items():
+        assert f"`{scheme}" in page
+        for name in parameters:
+            assert f"`{name}`" in page or name == "backend"
