@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import gymnasium
 
+from metagym.chat import aclose
 from metagym.episodes import Episode, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
 from metagym.families import Family, load_family
@@ -122,6 +123,7 @@ class ICTEnv(gymnasium.Env[str, str]):
         if actor == "auto":
             actor = "rules" if "actor" in self.family.stand_ins else "random"
         self.model = resolve(actor, "actor", self.family)
+        self._own_model = isinstance(actor, str)
         self.batch_size, self.meta_turns, self.reward_kind = batch_size, meta_turns, reward
         self.start_prompt = check_prompt(self.family.system_prompt if system_prompt is None else system_prompt)
         self.when_exhausted: Exhaustion = when_exhausted
@@ -291,6 +293,8 @@ class ICTEnv(gymnasium.Env[str, str]):
         return self._observation if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        """Ends worker processes."""
+        """Ends worker processes, and closes the connections of a model that was made from a spec."""
         if self._own_pool:
             sync.run(self.pool.close())
+        if self._own_model:
+            sync.run(aclose(self.model))

@@ -206,6 +206,12 @@ class RunFolder:
         if self.timing is not None and key not in self.timing:
             self.timing.append(key, seconds)
 
+    def note_retries(self, count: int) -> None:
+        """Notes how many model requests had to be made again in this part of the run, count >= 1."""
+        if self.timing is not None:
+            parts = sum(key.startswith("retries/") for key in self.timing.keys())
+            self.timing.append(f"retries/{parts}", {"retries": count})
+
     def close(self) -> None:
         """Closes the journals and gives the lock back."""
         self.records.close()

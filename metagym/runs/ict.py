@@ -40,6 +40,7 @@ class _Models:
     """The layers that the seats of one run share: replies on disk and one ledger."""
 
     def __init__(self, folder: RunFolder, mode: CacheMode, budget: Budget | None) -> None:
+        self.folder = folder
         self.ledger = Ledger(budget)
         self.store = ReplyStore(folder.replies, mode) if mode != "off" else None
         if self.store is not None and folder.replies.exists():
@@ -53,6 +54,8 @@ class _Models:
             await aclose(one.reflector)
         if self.store is not None:
             self.store.close()
+        if retries := self.ledger.totals()["total"]["retries"]:
+            self.folder.note_retries(retries)
 
 
 def _check_mode(mode: str) -> CacheMode:

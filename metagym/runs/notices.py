@@ -18,8 +18,8 @@ def notices(results: Results) -> tuple[str, ...]:
     """The warnings of a run, most important first; each is one sentence or two.
 
     They cover stand-ins and mixed kinds of model, a run that has not ended, episodes that could not be scored, actions
-    that the engine rejected, answers cut by length, failed reflections, seeds that were not honoured, and engines that
-    changed on the way.
+    that the engine rejected, answers cut by length, repeated requests, failed reflections, seeds that were not
+    honoured, and engines that changed on the way.
     """
     episodes = [item.episode for item in results.played]
     found = [
@@ -27,6 +27,7 @@ def notices(results: Results) -> tuple[str, ...]:
         *_progress(results),
         *_unscored(episodes),
         *_actions(episodes),
+        *_retries(results),
         *_reflections(results),
         *_engines(results, episodes),
     ]
@@ -89,6 +90,12 @@ def _actions(episodes: Sequence[Episode]) -> list[str]:
         named = ", ".join(f"{name}: {count}" for name, count in sorted(other.items()))
         found.append(f"Model calls without an answer: {sum(other.values())} of {total} ({named}).")
     return found
+
+
+def _retries(results: Results) -> list[str]:
+    if not results.retries:
+        return []
+    return [f"Retries: {results.retries} requests to models had to be made again (rate limits or server trouble)."]
 
 
 def _reflections(results: Results) -> list[str]:

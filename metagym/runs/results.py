@@ -127,6 +127,7 @@ class Results:
         prompts: Every prompt, in the order of the records.
         ended: Whether the run came to its end.
         seconds: Wall-clock seconds by key, where they were kept.
+        retries: Model requests that had to be made again.
     """
 
     manifest: Mapping[str, Any]
@@ -134,6 +135,7 @@ class Results:
     prompts: tuple[PromptStep, ...]
     ended: bool
     seconds: Mapping[str, float]
+    retries: int = 0
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -264,8 +266,11 @@ def _load(folder: RunFolder) -> Results:
             ended = False
         except (AttributeError, KeyError, TypeError, BadInput) as error:
             raise StoreCorrupt(f"{folder.records.path}: record {key!r} is none of a run ({error})") from error
-    seconds = {} if folder.timing is None else {k: v for k, v in folder.timing.records() if isinstance(v, (int, float))}
-    return Results(folder.manifest, tuple(played), tuple(prompts), ended, seconds)
+    # What no two runs share stands apart from the records: wall-clock times and repeated requests.
+    aside = {} if folder.timing is None else dict(folder.timing.records())
+    seconds = {key: value for key, value in aside.items() if isinstance(value, (int, float))}
+    retries = sum(value.get("retries", 0) for value in aside.values() if isinstance(value, dict))
+    return Results(folder.manifest, tuple(played), tuple(prompts), ended, seconds, retries)
 
 
 def _reflection(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
