@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metagym import chat
 from metagym.chat.types import ChatModel, Reply
 from metagym.episodes import Episode, Repair, Status, Turn, Usage
 from metagym.errors import (
@@ -296,6 +297,8 @@ async def play_async(
     finally:
         if ours:
             await asyncio.shield(pool.close())
+        if isinstance(actor, str):  # made here, closed here
+            await asyncio.shield(chat.aclose(model))
     episodes = []
     for result in ended:
         if isinstance(result, BaseException):

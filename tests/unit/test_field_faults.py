@@ -114,11 +114,12 @@ def test_s04_a_seed_that_is_not_honoured_is_recorded_and_said(family: Any, tmp_p
     assert any("did not honour its seed in 12 episodes" in notice for notice in notices(results))
 
 
-def test_a_closed_environment_leaves_no_connection_open() -> None:
+def test_neither_play_nor_a_closed_environment_leaves_a_connection_open() -> None:
     with FakeServer(lambda request: "Action: look") as server:
         env = gymnasium.make("MetaGym/ICT-ALFWorld-v0", actor=server.spec(), batch_size=2, max_steps=2)
         env.reset(seed=0)
         env.close()
+        metagym.play([env.unwrapped.tasks[0]], server.spec(), max_steps=2)
         gc.collect()  # an open socket would warn here, and warnings are errors
 
 

@@ -140,7 +140,12 @@ def test_eval_splits_types_and_transfers_between_families(cli: Command, doors: N
 
 def test_compare_pairs_by_task_and_refuses_unlike_runs(cli: Command, tmp_path: Path, doors: None) -> None:
     start = ("--prompt", "oak opens to pull\niron opens to knock", "--meta-turns", "0")
-    for out, more in (("a", ("--meta-turns", "0")), ("b", start), ("c", ("--max-steps", "2")), ("d", ("--seed", "1"))):
+    for out, more in (
+        ("a", ("--meta-turns", "0")),
+        ("b", start),
+        ("c", ("--max-steps", "2")),
+        ("d", ("--eval-tasks", 4)),
+    ):
         assert cli("ict", "run", *DOORS, *more, "--no-report", "--out", out).code == 0
     done = cli("compare", "a", "b")
     assert done.code == 0 and "+1.00 [+" in done.out and "McNemar's exact test: a only 0, b only 6" in done.out
@@ -149,7 +154,8 @@ def test_compare_pairs_by_task_and_refuses_unlike_runs(cli: Command, tmp_path: P
     assert "config.max_steps is null in the first and 2 in the second" in cli("compare", "a", "c").sentence
     assert "eval tasks differ" in cli("compare", "a", "d").sentence
     assert "last, best, first" in cli("compare", "a", "b", "--at", "median").sentence
-    assert cli("compare", "a", "d", "--common-only").code in (0, 2)
+    done = cli("compare", "a", "d", "--common-only")
+    assert done.code == 0 and "Only the 4 common tasks are compared" in done.out
 
 
 def test_compare_takes_the_arms_of_an_evaluation(cli: Command, doors: None) -> None:
