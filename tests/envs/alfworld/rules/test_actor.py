@@ -117,6 +117,26 @@ def test_a_forbidden_command_is_avoided() -> None:
     assert counts["open fridge 1"] == 0
 
 
+def test_who_may_not_open_things_does_not_use_closed_ones_either() -> None:
+    turns = (*HOLDING, ("go to fridge 1", "You arrive at fridge 1. The fridge 1 is closed."))
+    commands = "look; open fridge 1; cool cup 1 with fridge 1; go to desk 1; examine cup 1"
+    for open_rule, least, most in (("", 95, 100), (controls.NEGATED["open"], 0, 60)):
+        prompt = controls.full_prompt(open=open_rule)
+        request = ask(prompt, "put a cool cup in sofa", *turns, commands=commands)
+        counts = Counter(choose(replace(request, sample=n))[0] for n in range(100))
+        assert least <= counts["cool cup 1 with fridge 1"] <= most
+
+
+def test_with_one_thing_in_hand_it_does_not_go_for_the_next() -> None:
+    two = (("go to desk 1", "You arrive at desk 1. On the desk 1, you see a cup 2, and a cup 1."),
+           HOLDING[-1],
+           ("go to fridge 1", "You arrive at fridge 1. The fridge 1 is closed."))  # fmt: skip
+    request = ask(
+        controls.full_prompt(open=""), "put two cup in sofa", *two, commands="look; go to desk 1; go to sofa 1"
+    )
+    assert mostly(request) == "go to sofa 1"
+
+
 def test_equal_requests_get_equal_replies_whatever_happened_before() -> None:
     request = ask("", "put a cup in sofa", *CUP, commands="look; inventory; help; go to sofa 1; go to desk 1")
     first, model = answer(request), actor(0)

@@ -52,6 +52,12 @@ def test_an_empty_prompt_sends_no_system_message() -> None:
     assert heading.prompt == "" and heading.admissible == ("look",)
 
 
+def test_a_list_that_is_not_last_is_no_list_of_now() -> None:
+    assert formats.hear("seen\n\nAdmissible actions:\n- look\n- help") == formats.Heard(("seen",), ("look", "help"))
+    old = formats.hear("seen\n\nAdmissible actions:\n- look\n\nseen later")
+    assert old == formats.Heard(("seen", "seen later"), None)
+
+
 def test_no_messages_at_all() -> None:
     assert formats.conversation(()) == formats.Heading("", "", (), None)
     assert formats.conversation((Message("assistant", "hello"),)).observations == ()
@@ -106,6 +112,7 @@ NASTY = [
     "<<<\n>>>",
     "a\n>>>\n\nb",
     "=== Episode 1: x, failed, 3 steps ===\n> look",
+    "x\n>>>\n\n=== Episode 1: y, failed, 1 steps ===\nz\n> look\nz",
     "{0} %s $x {prompt}",
     "trailing \n\n",
     "Current system prompt:\n<<<\nx\n>>>\n\nBatch of 3 episodes: all solved.",

@@ -111,6 +111,11 @@ def test_a_special_treatment_is_only_that_one() -> None:
     assert asked(controls.RULES["treat"]) == {"clean", "heat", "cool", "light"}
 
 
+def test_within_a_sentence_the_special_overrules_the_general() -> None:
+    text = "Treat the object with the appliance that the task needs, but never heat it in the microwave."
+    assert read(text, TABLE) == {"clean": True, "heat": False, "cool": True, "light": True}
+
+
 @pytest.mark.parametrize("name", controls.PARAPHRASES)
 def test_free_rewordings_ask_for_everything(name: str) -> None:
     rules = read(controls.PARAPHRASES[name], TABLE)

@@ -52,6 +52,18 @@ def test_each_fault_is_seen_where_it_happens(fault: str, turns: tuple[tuple[str,
     assert faults(played(*turns, task=task))[fault] >= 1
 
 
+def test_what_lies_behind_a_closed_door_is_not_to_be_taken_yet() -> None:
+    opened = ("open fridge 1", "You open the fridge 1. The fridge 1 is open. In it, you see a cup 1.")
+    closed = ("close fridge 1", "You close the fridge 1.")
+    assert faults(played(FRIDGE, opened, closed, ("open fridge 1", opened[1])))["take"] == 1  # at the closing
+
+
+def test_small_faults_weigh_little() -> None:
+    batch = Batch("", (played(*[LOOK] * 15, FRIDGE, DESK, TAKE),))
+    assert faults(batch.episodes[0])["hurry"] > 10 * faults(batch.episodes[0])["open"] > 0
+    assert read(calm(batch)[1], TABLE) == {"open": True}
+
+
 def test_good_play_shows_no_fault() -> None:
     turns = (
         DESK,

@@ -77,6 +77,15 @@ def test_what_is_delivered_is_no_longer_wanted_until_it_is_taken_back() -> None:
     assert view.wanted("cd 1") and view.delivered == {}
 
 
+def test_all_things_go_to_the_same_destination() -> None:
+    view = View(
+        "Looking quickly around you, you see a drawer 2, and a drawer 1.\n\nYour task is to: put two cd in drawer."
+    )
+    assert view.destinations() == ["drawer 2", "drawer 1"]
+    view.add("You move the cd 1 to the drawer 1.")
+    assert view.destinations() == ["drawer 1"]
+
+
 def test_heat_and_cold_undo_each_other() -> None:
     view = View("you see a fridge 1.\n\nYour task is to: put a hot egg in fridge.")
     view.add("You heat the egg 1 using the microwave 1.")
