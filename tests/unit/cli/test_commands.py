@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from metagym import families
 from metagym.runs.folder import RECORDS, RunFolder
 from metagym.strictjson import strict_json
 from tests.unit.cli.conftest import SMALL, Command
@@ -190,16 +191,22 @@ def test_s08_a_run_whose_actions_are_rejected_ends_with_a_warning(cli: Command, 
 def test_envs_lists_families_and_ids(cli: Command, doors: None) -> None:
     done = cli("envs")
     assert done.code == 0
-    for text in ("ALFWorld  (splits: train", "MetaGym/ICT-ALFWorld-v0", "Doors  (", "MetaGym/Gates-v0"):
+    for text in ("ALFWorld\n  splits: train", "MetaGym/ICT-ALFWorld-v0", "Doors\n  splits", "MetaGym/Gates-v0"):
         assert text in done.out
 
 
 def test_envs_shows_what_is_wrong_with_a_family_and_lists_the_others(
     cli: Command, tmp_path: Path, doors: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def broken() -> None:
+        raise RuntimeError("half a family")
+
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
-    done = cli("envs")
-    assert done.code == 0 and f"ALFWORLD_DATA names {tmp_path}" in done.out and "Doors  (splits" in done.out
+    families.add_factory("Broken", broken)  # type: ignore[arg-type]
+    for command in ("envs", "doctor"):
+        done = cli(command)
+        assert done.code == 0 and f"ALFWORLD_DATA names {tmp_path}" in done.out and "Doors" in done.out
+        assert "RuntimeError: half a family" in done.out
 
 
 def fake_package(folder: Path, name: str, source: str) -> None:
