@@ -12,6 +12,7 @@ from typing import Any
 from metagym.chat.constraints import check_request
 from metagym.chat.replies import read_completion
 from metagym.chat.types import Backend, Reply, Request
+from metagym.chat.weights import fingerprint
 from metagym.errors import ChatError, ContextOverflow, SpecError
 from metagym.extras import require
 
@@ -39,7 +40,8 @@ class HFChat:
             raise SpecError(f"hf: {self._folder} is no model folder (it holds no config.json)")
         self._torch = require("torch", "hf")
         self._transformers = require("transformers", "hf")
-        self._id = f"hf:{self._folder.name}?dtype={dtype}"
+        files = [f for f in self._folder.iterdir() if f.suffix in (".json", ".jinja", ".safetensors", ".bin", ".model")]
+        self._id = f"hf:{self._folder.name}@{fingerprint(files)}?dtype={dtype}"
         self._device = device
         self._dtype = dtype
         self._lock = threading.Lock()
@@ -47,7 +49,7 @@ class HFChat:
 
     @property
     def id(self) -> str:
-        """The folder's name and the number format."""
+        """The folder's name, the weights' fingerprint and the number format."""
         return self._id
 
     @property

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from metagym.chat.constraints import check_request, constraint_fields
-from metagym.chat.models import locate
+from metagym.chat.models import PACKAGED, locate
 from metagym.chat.replies import read_completion
 from metagym.chat.types import Backend, Reply, Request
+from metagym.chat.weights import fingerprint
 from metagym.errors import ChatError, ContextOverflow
 from metagym.extras import require
 
@@ -54,7 +55,8 @@ class LlamaChat:
         """
         self._path = locate(name)
         self._library = require("xllamacpp", "llama")
-        label = name if name != str(self._path) else self._path.name
+        # Packaged weights were verified by name; a file of one's own is known by its content.
+        label = name if name in PACKAGED else f"{self._path.name}@{fingerprint([self._path])}"
         self._id = f"llama:{label}?context={context}" + ("" if choices == "grammar" else f"&choices={choices}")
         self._mode = choices
         self._slots = slots
