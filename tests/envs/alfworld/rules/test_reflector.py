@@ -58,6 +58,12 @@ def test_what_lies_behind_a_closed_door_is_not_to_be_taken_yet() -> None:
     assert faults(played(FRIDGE, opened, closed, ("open fridge 1", opened[1])))["take"] == 1  # at the closing
 
 
+def test_the_more_frequent_fault_is_mended_first() -> None:
+    batch = Batch("", (played(FRIDGE, DESK, LOOK, LOOK, LOOK),))
+    assert faults(batch.episodes[0])["take"] > faults(batch.episodes[0])["open"] > 0
+    assert read(calm(batch)[1], TABLE) == {"take": True}
+
+
 def test_small_faults_weigh_little() -> None:
     batch = Batch("", (played(*[LOOK] * 15, FRIDGE, DESK, TAKE),))
     assert faults(batch.episodes[0])["hurry"] > 10 * faults(batch.episodes[0])["open"] > 0
