@@ -156,19 +156,19 @@ class _Timed:
         self.id, self.backend = model.id, model.backend
 
     async def chat(self, request: Request) -> Reply:
-        start = time.perf_counter()
+        start = time.thread_time()
         reply = await self.model.chat(request)
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.thread_time() - start
         self.calls += 1
         return reply
 
 
 def call_time(family: Family) -> str:
-    """Mean time of an actor call over episodes that use up their 50 steps (no delivery, so hardly any is won)."""
+    """Mean CPU time of an actor call over episodes that use up their 50 steps (no delivery, so hardly any is won)."""
     timed = _Timed(actor(0))
     prompt = controls.full_prompt(deliver="", drop="")
     metagym.play(unseen(family, 10), timed, system_prompt=prompt, family=family, seed=0)
-    return f"{timed.seconds / timed.calls * 1e3:.3f} ms per actor call, mean over {timed.calls:,} calls"
+    return f"{timed.seconds / timed.calls * 1e3:.3f} ms CPU per actor call, mean over {timed.calls:,} calls"
 
 
 def table(rows: Iterable[Row]) -> bool:
