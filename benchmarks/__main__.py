@@ -17,6 +17,8 @@ from benchmarks import adapters, imports, latency, overhead
 from benchmarks.common import Report, machine, machine_line
 
 HERE = Path(__file__).resolve().parent
+FOLDED = 30
+"""Tables with more rows are folded in the README."""
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 BENCHMARKS: dict[str, Callable[[], Report]] = {
@@ -31,10 +33,15 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
 def section(result: dict) -> str:
     """One benchmark's part of the README, from its file."""
     report = Report.from_json(result["report"])
+    table = report.table()
+    if len(report.figures) > FOLDED:
+        held = [figure.holds for figure in report.figures if figure.holds is not None]
+        summary = f"{len(report.figures)} rows; {sum(held)} of {len(held)} bounds hold"
+        table = f"<details><summary>{summary}</summary>\n\n{table}\n\n</details>"
     return (
         f"### {report.name}\n\n{report.title[0].upper()}{report.title[1:]}. "
         f"`{result['command']}`, {result['seconds']:.0f} s, {result['day']}, on {machine_line(result['machine'])}.\n\n"
-        f"{report.table()}\n"
+        f"{table}\n"
     )
 
 
@@ -73,8 +80,12 @@ def main() -> int:
     parser.add_argument("--readme-only", action="store_true", help="run nothing: renew the README from the files")
     given = parser.parse_args()
     results = HERE / "results"
-    reports = [] if given.readme_only else [run(name, results) for name in given.only or BENCHMARKS]
-    renew(HERE / "README.md", results)
+    reports = []
+    for name in [] if given.readme_only else given.only or BENCHMARKS:
+        reports.append(run(name, results))
+        renew(HERE / "README.md", results)  # at once: what has been measured stays, whatever comes after
+    if given.readme_only:
+        renew(HERE / "README.md", results)
     missed = [report.name for report in reports if not report.holds]
     if missed:
         print(f"bounds missed in: {', '.join(missed)}", file=sys.stderr)

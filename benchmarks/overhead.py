@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 import metagym
-from benchmarks.common import Figure, Report, at_most, settled, told
+from benchmarks.common import Figure, Report, at_most, ratios, settled, told
 from metagym import ActorSettings, Family, Task, TaskSet
 from metagym.chat import Request, scripted
 from metagym.ict.env import ICTEnv
@@ -85,11 +85,6 @@ def step_overhead(length: int, info: dict[str, Any], history: int | None, steps:
     return (ours - bare_seconds(length, info, episodes)) / (episodes * length) * 1e6
 
 
-def flat(by_length: Sequence[float]) -> float:
-    """How much a step of the longest episodes costs beside one of the shortest."""
-    return by_length[-1] / by_length[0]
-
-
 def meta_step(episodes: int, length: int) -> float:
     """Milliseconds of CPU for one step of the meta-environment over the bare loop."""
     family = corridors(length, {}, 2 * episodes)
@@ -111,20 +106,27 @@ def report(repeats: int = 9, steps: int = 4000, lengths: Sequence[int] = LENGTHS
         steps: Inner steps of one run.
         lengths: Episode lengths, shortest first.
     """
-    figures: list[Figure] = []
-    raw: dict[str, list[float]] = {}
-    for label, history in (("all history", None), ("history=10", 10)):
-        medians = []
-        for length in lengths:
-            name = f"{label}, {length} steps"
-            raw[name] = [step_overhead(length, {}, history, steps) for _ in range(repeats)]
-            figures.append(at_most(15, name, raw[name], "us/step"))
-            medians.append(figures[-1].value)
-        figures.append(told(f"{label}: {lengths[-1]} steps against {lengths[0]}", [flat(medians)], "x", "1 is flat"))
-    name = f"{len(ACTIONS)} legal actions listed at each step, {lengths[0]} steps"
-    raw[name] = [step_overhead(lengths[0], {"admissible": ACTIONS}, None, steps) for _ in range(repeats)]
-    figures.append(told(name, raw[name], "us/step"))
-    raw["meta"] = [meta_step(16, 25) for _ in range(repeats)]
-    figures.append(told("one step of the meta-environment, 16 episodes x 25 steps", raw["meta"], "ms"))
+    lines: dict[str, tuple[int, dict[str, Any], int | None]] = {
+        f"{label}, {length} steps": (length, {}, history)
+        for label, history in (("all history", None), ("history=10", 10))
+        for length in lengths
+    }
+    listed = f"all history, {lengths[0]} steps, {len(ACTIONS)} legal actions listed at each"
+    lines[listed] = (lengths[0], {"admissible": ACTIONS}, None)
+    raw: dict[str, list[float]] = {name: [] for name in lines}
+    meta = []
+    for _ in range(repeats):  # line by line within a round: a busy spell of the machine meets all lines alike
+        for name, (length, info, history) in lines.items():
+            raw[name].append(step_overhead(length, info, history, steps))
+        meta.append(meta_step(16, 25))
+    figures: list[Figure] = [
+        told(name, values, "us/step") if name == listed else at_most(15, name, values, "us/step")
+        for name, values in raw.items()
+    ]
+    for label in ("all history", "history=10"):
+        long, short = (raw[f"{label}, {length} steps"] for length in (lengths[-1], lengths[0]))
+        name = f"{label}: a step of {lengths[-1]} against one of {lengths[0]}"
+        figures.append(told(name, ratios(long, short), "x", "1 is flat; short episodes carry the fixed cost"))
+    figures.append(told("one step of the meta-environment, 16 episodes x 25 steps", meta, "ms"))
     title = "CPU time of metagym.play over the bare loop (scripted model, trivial environment)"
-    return Report("overhead", title, figures, {"steps": steps, "values": raw})
+    return Report("overhead", title, figures, {"steps": steps, "us_per_step": raw, "meta_ms": meta})
