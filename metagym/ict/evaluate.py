@@ -61,7 +61,8 @@ class EvalConfig:
     """Settings of an evaluation.
 
     Attributes:
-        run: Family, actor, held-out set (meta-test types) and turns; its ``reflector`` is not used.
+        run: Family, actor, held-out set (meta-test types) and turns; its ``reflector`` is not used. Split and types of
+            the batches are those of the training family.
         arms: The rows; the initial prompt is always the first.
         seeds: Meta-seeds; each arm is run once per seed.
         train_family: Family on which reflectors adapt; None takes the run's. Another one makes it a transfer.
@@ -247,8 +248,7 @@ def _adapting(config: EvalConfig, arm: Arm, seed: int) -> RunConfig:
     adapt = replace(config.run, seed=seed, eval_tasks=0, eval_types=None, reflector=arm.reflector or "")
     if config.train_family is None:
         return adapt
-    options = dict(config.train_family_options)
-    return replace(adapt, family=config.train_family, family_options=options, split=None, max_steps=None)
+    return replace(adapt, family=config.train_family, family_options=dict(config.train_family_options))
 
 
 def _scoring(config: EvalConfig, seed: int, prompt: str, family: Family) -> RunConfig:

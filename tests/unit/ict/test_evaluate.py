@@ -98,6 +98,11 @@ def test_transfer_scores_on_one_family_what_was_learned_on_another(doors: None) 
         if record["kind"] == "episode"
     }
     assert played == {("batch", "Doors"), ("eval", "Gates")}
+    # Split and types of the batches belong to the family that is trained on.
+    records = memory_records()
+    score(settings(run={"family": "Gates", "split": "valid", "meta_turns": 1}, train_family="Doors"), records)
+    batches = [r["episode"]["task"] for key, r in records.items.items() if "/batch/" in key]  # type: ignore[attr-defined]
+    assert {(task["family"], task["split"]) for task in batches} == {("Doors", "valid")}
     # Types of the one family need not exist in the other.
     narrow = settings(run={"family": "Doors", "task_types": ("glass",), "meta_turns": 2}, train_family="Gates")
     assert score(narrow)[1].success.value == 0.0
