@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _SAMPLE = 1 << 20
-"""Bytes read at each of five places of a large file: retrained weights differ everywhere, and a whole read takes minutes."""
+"""Bytes read at each of five places of a large file: retrained weights differ everywhere, a whole read takes long."""
 
 
 def fingerprint(files: Iterable[Path]) -> str:

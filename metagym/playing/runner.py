@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -230,7 +231,7 @@ async def play_async(
     """Plays each task once and returns the episodes in task order.
 
     Args:
-        tasks: What to play; a task given twice is played twice.
+        tasks: What to play; a task given n times is played n times, each with sampling seeds of its own.
         actor: A model spec (``"rules"``, ``"openai:..."``), a `ChatModel`, or a callable from Request to text.
         system_prompt: The actor's system prompt; sent byte for byte.
         family: The family of the tasks; by default the registered one that they name.
@@ -276,12 +277,19 @@ async def play_async(
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 
     stopped: list[Exception] = []
+    before: Counter[str] = Counter()
+    attempts = []
+    for task in tasks:
+        attempts.append(before[task.key])
+        before[task.key] += 1
 
-    async def one(task: Task) -> Episode:
+    async def one(task: Task, attempt: int) -> Episode:
         async with gate:
             if stopped:
                 raise stopped[0]
-            record = _Record(task, derive(seed, "episode", task.key), model.backend)
+            # A second attempt at a task is another sample of it; the first keeps its seed whatever else is played.
+            path = (task.key, attempt) if attempt else (task.key,)
+            record = _Record(task, derive(seed, "episode", *path), model.backend)
             try:
                 episode = await _guarded(record, pool, family, model, system_prompt, seat, settings, stopped)
             except FATAL as error:
@@ -293,7 +301,7 @@ async def play_async(
 
     try:
         # Where one episode ends the batch, the others first get the replies they wait for: those are paid.
-        ended = await asyncio.gather(*map(one, tasks), return_exceptions=True)
+        ended = await asyncio.gather(*map(one, tasks, attempts), return_exceptions=True)
     finally:
         if ours:
             await asyncio.shield(pool.close())

@@ -76,8 +76,17 @@ def test_shaped_rewards_are_no_success() -> None:
 def test_s06_nothing_survives_from_one_episode_to_the_next() -> None:
     family = guess_family()
     task = family.tasks("train")[0]
-    one, two = metagym.play([task, task], "random", family=family)
+    [one], [two] = (metagym.play([task], "random", family=family) for _ in range(2))
     assert one.turns == two.turns  # same task, same seed, no counters in between
+
+
+def test_attempts_at_one_task_are_samples_of_their_own() -> None:
+    family = guess_family(max_steps=8)
+    task, other = family.tasks("train")[0], family.tasks("train")[1]
+    episodes = metagym.play([task, other, task, task], "random", family=family)
+    assert len({e.seed for e in episodes}) == 4
+    assert episodes[0] == metagym.play([task], "random", family=family)[0]
+    assert episodes == metagym.play([task, other, task, task], "random", family=family, concurrency=1)
 
 
 def test_s07_parallel_games_share_nothing() -> None:
