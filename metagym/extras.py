@@ -26,9 +26,7 @@ def require(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and error.name == module.split(".", 1)[0]:
-            raise MissingExtra(
-                f"{module} is not installed: pip install '{DISTRIBUTION}[{extra}]'"
-            ) from error
+            raise MissingExtra(f"{module} is not installed: pip install '{DISTRIBUTION}[{extra}]'") from error
         raise BrokenExtra(f"{module} is installed but cannot be imported: {error}") from error
     except Exception as error:  # an import may fail in any way, e.g. OSError of a shared library
         raise BrokenExtra(f"{module} is installed but cannot be imported: {type(error).__name__}: {error}") from error

@@ -11,6 +11,7 @@ stand-in colours that are replaced afterwards. The import is lazy; it costs half
 from __future__ import annotations
 
 import io
+import logging
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -107,6 +108,8 @@ def intervals(estimates: Sequence[Estimate], title: str, name: str) -> str:
 
 
 def _figure(draw: Callable[[Any], None], width: float, height: float, title: str, name: str, vertical: bool) -> str:
+    # Without a writable home matplotlib keeps its font list in a temporary folder and says so; a report needs neither.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
