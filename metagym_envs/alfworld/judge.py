@@ -7,8 +7,8 @@ again and for translating a problem that it has translated before. Here both are
 
 What the engine cannot do is kept away from callers: it is not safe in threads (one lock), every engine object copies a
 34 MB library and never gives it back (one object per process), its planner may hang for minutes (never asked), it
-overwrites ``sys.argv`` (restored), it makes a data folder at import (in a temporary place, unless one is set). What stays:
-it remembers every fact that it ever met, about 1 MB a game, so a worker that plays thousands of games is best renewed.
+overwrites ``sys.argv`` (restored), it makes a data folder at import (in a temporary place, unless one is set). One
+thing stays: it remembers every fact it ever met, 1 MB a game; a worker that plays thousands of games is best renewed.
 """
 
 from __future__ import annotations
