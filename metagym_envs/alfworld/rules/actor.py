@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate
 
-from metagym.chat.scripted import scripted
-from metagym.chat.types import ChatModel, Request
+from metagym.chat import ChatModel, Request, scripted
 from metagym.seeding import check_seed, derive
 from metagym_envs.alfworld.rules.formats import conversation
 from metagym_envs.alfworld.rules.intents import TABLE

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from metagym.chat.types import Message
+from metagym.chat import Message
 
 LIST_HEAD = "Admissible actions:"
 _LIST = re.compile(r"\n*^Admissible actions:\n((?:- [^\n]*(?:\n|$))*)", re.MULTILINE)

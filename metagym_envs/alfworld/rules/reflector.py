@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from metagym.chat.scripted import scripted
-from metagym.chat.types import ChatModel, Request
+from metagym.chat import ChatModel, Request, scripted
 from metagym.seeding import check_seed, derive, rng
 from metagym_envs.alfworld.rules.actor import split_command
 from metagym_envs.alfworld.rules.formats import Batch, Played, meta_observation

@@ -1,0 +1,92 @@
+"""Imports run downwards only (docs/architecture.md, "Rooms of the core"), lazy ones inside functions included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Ground floor first: a room may use the rooms before it, and itself.
+ROOMS = (
+    *("errors", "seeding", "extras", "strictjson", "tasks", "episodes", "spaces", "families", "registration"),
+    *("stats", "journal", "chat", "playing", "ict", "runs", "cli"),
+)
+
+# What a family from elsewhere may use: the facade, and the nouns that docs/add_a_family.md is made of.
+DOORS = frozenset("errors seeding extras spaces tasks episodes families chat".split())
+
+
+def modules(package: str) -> list[Path]:
+    """All modules, the package itself first."""
+    return sorted((ROOT / package).rglob("*.py"), key=lambda path: (path.parent != ROOT / package, path))
+
+
+def imported(source: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything of `metagym` that a source imports, wherever in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"line {node.lineno}: imports are absolute"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in found if name.split(".")[0] == "metagym")
+
+
+def upward(room: str, source: str) -> list[str]:
+    """The imports of a room's module that do not lead downwards; the facade is above every room but the command."""
+    wrong = []
+    for line, name in imported(source):
+        target = (name.split(".") + [""])[1]
+        if target not in ROOMS:
+            if room != "cli":
+                wrong.append(f"line {line}: {name} (the facade imports this room)")
+        elif ROOMS.index(target) > ROOMS.index(room):
+            wrong.append(f"line {line}: {name} (above {room})")
+    return wrong
+
+
+def through_no_door(source: str) -> list[str]:
+    """The imports of a bundled family that a stranger's plugin should not need."""
+    wrong = []
+    for line, name in imported(source):
+        parts = name.split(".")
+        inside = parts[1] == "chat" and len(parts) > 3  # the room has a door of its own: metagym.chat
+        hidden = any(part.startswith("_") and not part.startswith("__") for part in parts)
+        if hidden or inside or (parts[1].islower() and parts[1] not in DOORS | {"register_family", "__version__"}):
+            wrong.append(f"line {line}: {name}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", modules("metagym")[1:], ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_uses_only_what_is_below_it(path: Path) -> None:
+    room = path.relative_to(ROOT / "metagym").with_suffix("").parts[0]
+    assert room in ROOMS, f"{path}: a new room needs its place in the order"
+    assert not upward(room, path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", modules("metagym_envs"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_bundled_families_use_the_doors_that_a_plugin_has(path: Path) -> None:
+    assert not through_no_door(path.read_text("utf-8"))
+
+
+def test_the_rooms_stand_in_the_documented_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    told = [line.split("`")[1].rstrip("/") for line in page.splitlines() if line.startswith("| `")]
+    assert told == list(ROOMS)
+
+
+def test_what_leads_upwards_is_found() -> None:
+    lazy = "def f():\n    from metagym import runs\n"
+    assert upward("chat", lazy) and not upward("cli", lazy)
+    assert upward("tasks", "import metagym.episodes") and not upward("episodes", "from metagym.tasks import Task")
+    assert upward("runs", "from metagym import __version__")
+    assert through_no_door("from metagym.chat.types import Request")
+    assert through_no_door("from metagym.playing import play")
+    assert through_no_door("from metagym.families import _factories")
+    assert not through_no_door("from metagym.chat import Request\nfrom metagym import Family, register_family")
