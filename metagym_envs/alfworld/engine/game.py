@@ -295,6 +295,6 @@ class _Compiler:
             ),
             facing_texts=facing,
             goto_commands=tuple(
-                tuple(command for command, spot in goto if spot != here) for here in range(len(self.locations))
+                tuple([command for command, spot in goto if spot != here]) for here in range(len(self.locations))
             ),
         )

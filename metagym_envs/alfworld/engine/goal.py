@@ -174,12 +174,15 @@ def _check_atoms(atoms: Sequence[_Atom], types: Mapping[str, str]) -> None:
 
 def _matching(atom: _Atom, variable: str, problem: Problem) -> set[str]:
     """The ids for which a static fact about one variable holds."""
-    found = set()
-    for row in problem.rows(atom.predicate):
-        values = {value for name, value in zip(atom.arguments, row, strict=True) if name == variable}
-        if len(values) == 1 and all(n == variable or n == v for n, v in zip(atom.arguments, row, strict=True)):
-            found |= values
-    return found
+    rows = problem.rows(atom.predicate)
+    if len(atom.arguments) == 1:
+        return {row[0] for row in rows}
+    first, second = atom.arguments
+    if first == second:
+        return {row[0] for row in rows if row[0] == row[1]}
+    if first == variable:
+        return {row[0] for row in rows if row[1] == second}
+    return {row[1] for row in rows if row[0] == first}
 
 
 def _source(atom: _Atom, place: Mapping[str, int], last: int) -> Source | None:

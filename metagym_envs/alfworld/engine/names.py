@@ -26,17 +26,29 @@ def shown_names(ids: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name in sorted(set(ids)):
         head, bar, _ = name.partition("_bar_")
-        if "|" in name or name in ("i", "p") or any(mark in head for mark in _MARKS):
-            raise EngineUnsupported(f"the native engine cannot name the id {name!r}: play this game with textworld")
-        if bar:
-            groups.setdefault(head + "basin" if "basin" in name else head, []).append(name)
-        else:
+        if not bar:
             names[name] = name + " "
+            _refuse_unless_plain(name, name)
+            continue
+        if "basin" in name:
+            head += "basin"
+        members = groups.get(head)
+        if members is None:
+            groups[head] = [name]
+            _refuse_unless_plain(head, name)
+        else:
+            members.append(name)
     for head, members in groups.items():
         count = len(members)
         for place, name in enumerate(members):
             names[name] = f"{head} {count - place}"
     return names
+
+
+def _refuse_unless_plain(head: str, name: str) -> None:
+    """The engine has names of its own for these, or fails."""
+    if "|" in head or head in ("i", "p") or any(mark in head for mark in _MARKS):
+        raise EngineUnsupported(f"the native engine cannot name the id {name!r}: play this game with textworld")
 
 
 def listing(items: Sequence[str]) -> str:

@@ -59,6 +59,7 @@ _TYPES: Final = frozenset({"agent", "location", "receptacle", "object", "rtype",
 _COMMENT = re.compile(r";[^\n]*")
 _HEAD = re.compile(r"\s*\(\s*define\s*\(\s*problem\s+[^\s()]+\s*\)\s*\(\s*:domain\s+alfred\s*\)\s*\(\s*:objects\s")
 _COSTS = re.compile(r"\(\s*=\s*\([^()]*\)\s*\d+\s*\)")
+_LOOSE = re.compile(r"\(\s+")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _NONE: Final[frozenset[tuple[str, ...]]] = frozenset()
 
@@ -118,9 +119,14 @@ def read_problem(text: str) -> Problem:
 
 def _read_objects(section: str) -> dict[str, str]:
     words = section.replace(")", " ) ").split()
-    if not words or words.pop() != ")":
-        raise unsupported("the list of objects has no end")
-    types: dict[str, str] = {}
+    if not words or words.pop() != ")" or "(" in section:
+        raise unsupported("the list of objects is no plain list")
+    names, kinds = words[0::3], words[2::3]
+    if len(names) == len(kinds) and set(words[1::3]) == {"-"} and "-" not in names:  # one type each, as published
+        types = dict(zip(names, kinds, strict=True))
+        if len(types) == len(names) and _TYPES.issuperset(kinds) and ")" not in types:
+            return types
+    types = {}
     waiting: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -131,7 +137,7 @@ def _read_objects(section: str) -> dict[str, str]:
         if kind not in _TYPES or not waiting:
             raise unsupported(f"an object of type {kind!r}")
         for name in waiting:
-            if name in types or name in "()":
+            if name in types or name == ")":
                 raise unsupported(f"the object {name!r} is declared twice or is no word")
             types[name] = kind
         waiting.clear()
@@ -143,24 +149,23 @@ def _read_objects(section: str) -> dict[str, str]:
 def _read_facts(section: str) -> dict[str, set[tuple[str, ...]]]:
     if "=" in section:
         section = _COSTS.sub("", section)  # distances and costs steer a planner, not the game
-    # Split by hand: this is most of the time that compiling takes, and regular expressions take twice as long.
-    behind, *parts = section.split("(")
+    section = _LOOSE.sub("(", section)
+    # Split by hand: this is most of the time that compiling takes, and regular expressions take three times as long.
+    *pieces, between, behind = section.split(")") if ")" in section else ("no", "end")
+    if between.strip() or behind.strip() or section.count("(") != len(pieces):
+        raise unsupported("the start state is no plain list of facts")
     facts: dict[str, set[tuple[str, ...]]] = {}
-    for part in parts:
-        body, _, after = part.partition(")")
-        words = body.split()
-        if behind.strip() or not 2 <= len(words) <= 3:
-            raise unsupported("the start state is no plain list of facts")
-        behind = after
+    for piece in pieces:
+        words = piece.split()
         row = tuple(words[1:])
-        rows = facts.get(words[0])
+        rows = facts.get(words[0]) if row else None
         if rows is None:
-            facts[words[0]] = {row}
+            facts[words[0] if row else "nothing"] = {row}
         else:
             rows.add(row)
-    if behind.strip() != ")":
-        raise unsupported("the start state has no end")
-    return facts
+    if not all(name[0] == "(" and name != "(" for name in facts):  # and so each piece holds its one parenthesis there
+        raise unsupported("the start state is no plain list of facts")
+    return {name[1:]: rows for name, rows in facts.items()}
 
 
 def _check_types(types: dict[str, str], facts: dict[str, set[tuple[str, ...]]]) -> None:

@@ -55,6 +55,12 @@ def with_goal(goal: str) -> Game:
         ("(:goal (and", "(:goal (imply"),
         ("(:goal (and", "(:plan (and"),
         ("(openable Fridge_bar_1)", "(openable Fridge_bar_1))"),
+        ("(openable Fridge_bar_1)", "(openable (Fridge_bar_1)"),
+        ("(openable Fridge_bar_1)", "( )"),
+        ("(openable Fridge_bar_1)", "()"),
+        ("agent1 - agent", "agent1 - agent (x - object"),
+        ("agent1 - agent", "agent1 - agent ) - object"),
+        ("agent1 - agent", "agent1 - (either agent object)"),
     ],
 )
 def test_what_is_not_understood_is_refused(old, new):
@@ -69,6 +75,7 @@ def test_what_is_not_understood_is_refused(old, new):
         ("(openable Fridge_bar_1)", "(openable Fridge_bar_1) ; a comment (with) parentheses"),
         ("(openable Fridge_bar_1)", "(openable Fridge_bar_1) (= (total-cost) 0) (= (distance loc_bar_1 loc_bar_2) 3)"),
         ("(openable Fridge_bar_1)", "( OPENABLE\n fridge_BAR_1\t)"),
+        ("agent1 - agent\n", "one two - object\nagent1 - agent\n"),
         ("(openable Fridge_bar_1)", "(openable Fridge_bar_1) (openable Fridge_bar_1)"),
         ("(:init", "(:INIT"),
         ("(define (problem", "( define\n ( problem"),
@@ -78,6 +85,13 @@ def test_what_means_the_same_plays_the_same(old, new):
     assert old in KITCHEN
     game, same = compile_(KITCHEN), compile_(KITCHEN.replace(old, new, 1))
     assert (game.intro, game.start, game.openable) == (same.intro, same.start, same.openable)
+
+
+def test_a_start_state_without_any_parenthesis_is_refused():
+    begin, end = KITCHEN.index("(:init") + len("(:init"), KITCHEN.index("(:goal")
+    for inside in ("", " ", "x", ")", "x)"):
+        with pytest.raises(EngineUnsupported):
+            compile_(KITCHEN[:begin] + inside + KITCHEN[end:])
 
 
 def test_a_metric_behind_the_goal_is_ignored():
