@@ -20,7 +20,9 @@ FORMAT = (
 NO_ACTION = "Your answer held no action, so nothing happened. Write one line that starts with 'Action:'."
 NO_ANSWER = "(no answer)"
 
-_ACTION = re.compile(r"^[\s*_#>`-]*action[\s*_`]*:[\s*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
+# What stands before the word stays on its line: a reply of newlines alone, which small models fall into, would take
+# quadratic time otherwise.
+_ACTION = re.compile(r"^(?:[^\S\n]|[*_#>`-])*action[\s*_`]*:[\s*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)

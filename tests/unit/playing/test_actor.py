@@ -33,6 +33,11 @@ def test_one_documented_rule_finds_the_command(reply: str, command: str) -> None
     assert command_of(Reply(reply), LEGAL) == command
 
 
+def test_a_reply_of_newlines_alone_is_read_in_linear_time() -> None:
+    blank = "\n" * 1_000_000  # quadratic reading would take hours
+    assert command_of(Reply(blank), LEGAL) == thought_of(blank) == ""
+
+
 def test_absent_text_and_reasoning_hold_no_command() -> None:
     assert command_of(Reply(None, absence="length", reasoning="Action: go north"), LEGAL) == ""
 
