@@ -7,10 +7,11 @@ number of workers: every sampling seed depends on the task and the turn alone.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym import chat
@@ -35,6 +36,8 @@ from metagym.tasks import Task
 
 # Failures of the whole, not of one episode: no other episode could go on either.
 FATAL = (BudgetExceeded, CacheMiss, StoreError)
+MAX_PROMPT = 100_000
+"""Longest system prompt, in characters."""
 _YIELD_SECONDS = 0.005  # scripted models never wait; others get the loop at least this often
 
 
@@ -82,7 +85,7 @@ class _Record:
         self.started = time.perf_counter()
 
     def end(self, family: Family, status: Status, cause: str = "") -> Episode:
-        ret = sum(turn.reward for turn in self.turns)
+        ret = math.fsum(turn.reward for turn in self.turns)  # the built-in sum rounds otherwise from Python 3.12 on
         success = None
         if status in (Status.OK, Status.TRUNCATED):
             success = family.success(self.info, ret, bool(self.turns) and self.turns[-1].terminated)
@@ -255,22 +258,16 @@ async def play_async(
     tasks = list(tasks)
     if not tasks:
         raise BadInput("play needs at least one task")
-    check_seed(seed)
+    seed = check_seed(seed)
     check_prompt(system_prompt)
     if family is None:
         family = load_family(tasks[0].family)
     for task in tasks:
         if task.family != family.name:
             raise BadInput(f"task {task.key} belongs to family {task.family}, the batch to {family.name}")
-    base = settings or PlaySettings()
-    settings = PlaySettings(
-        max_steps if max_steps is not None else base.max_steps,
-        concurrency if concurrency is not None else base.concurrency,
-        base.model_deadline,
-        base.env_deadline,
-        base.max_failures,
-        base.keep_admissible,
-    )
+    short: dict[str, Any] = {"max_steps": max_steps, "concurrency": concurrency}
+    given = {name: value for name, value in short.items() if value is not None}
+    settings = replace(settings or PlaySettings(), **given)
     seat = seat or ActorSettings()
     model = resolve(actor, "actor", family, seed)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
@@ -321,17 +318,17 @@ def play(tasks: Sequence[Task], actor: Any, **options: Any) -> list[Episode]:
     return sync.run(play_async(tasks, actor, **options))
 
 
-def check_prompt(prompt: Any, limit: int = 100_000) -> str:
+def check_prompt(prompt: Any) -> str:
     """Returns a usable system prompt.
 
     Raises:
-        BadInput: Not text, longer than `limit` characters, or it holds a NUL or half a surrogate pair, which no
+        BadInput: Not text, longer than `MAX_PROMPT` characters, or it holds a NUL or half a surrogate pair, which no
             model server takes.
     """
     if not isinstance(prompt, str):
         raise BadInput(f"a system prompt is text, got {type(prompt).__name__}")
-    if len(prompt) > limit:
-        raise BadInput(f"the system prompt has {len(prompt):,} characters; at most {limit:,} are taken")
+    if len(prompt) > MAX_PROMPT:
+        raise BadInput(f"the system prompt has {len(prompt):,} characters; at most {MAX_PROMPT:,} are taken")
     if "\x00" in prompt:
         raise BadInput(f"the system prompt holds a NUL character at position {prompt.index(chr(0))}; remove it")
     try:

@@ -234,6 +234,11 @@ def test_s34_array_scalars_become_plain_numbers() -> None:
     assert type(episode.success) is bool
 
 
+def test_a_return_is_the_same_sum_on_every_python() -> None:
+    [episode] = metagym.play([(family := ends_at(10, reward=0.1)).tasks("train")[0]], go, family=family)
+    assert episode.ret == 1.0  # up to Python 3.11 the built-in sum gives 0.9999999999999999
+
+
 def test_an_observation_that_is_no_text_is_refused() -> None:
     family = family_of(lambda task: ListEnv("s", [(7, 0.0, True, False, {})]))  # type: ignore[list-item]
     with pytest.raises(TooManyFailures, match="int as observation"):
