@@ -7,13 +7,14 @@ which a candidate prompt is replayed (arXiv 2605.20477, section on the replay re
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from metagym.episodes import mean_return, success_rate
 from metagym.ict.config import RunConfig, build_family
-from metagym.ict.loop import Event, Loop, Records, Seats, _ignore
+from metagym.ict.loop import Event, Loop, Records, Seats
 from metagym.ict.reflector import request_for
 from metagym.seeding import derive
 
@@ -26,7 +27,7 @@ async def collect(
     *,
     hosts: Any = None,
     concurrency: int | None = None,
-    on_event: Callable[[Event], None] = _ignore,
+    on_event: Callable[[Event], None] = lambda event: None,
 ) -> list[dict[str, Any]]:
     """Runs the loop `meta_episodes` times and returns the rows in order.
 
@@ -86,7 +87,7 @@ async def collect(
 def data_card(config: RunConfig, rows: list[dict[str, Any]], versions: dict[str, Any]) -> str:
     """A Markdown card for a file of rows: what it is, how it was made, what it must not be used for."""
     returns = [row["mean_return"] for row in rows if row["mean_return"] is not None]
-    mean = f"{sum(returns) / len(returns):.3f}" if returns else "-"
+    mean = f"{math.fsum(returns) / len(returns):.3f}" if returns else "-"
     tasks = {task["id"] for row in rows for task in row["tasks"]}
     kinds = sorted({task["type"] for row in rows for task in row["tasks"]})
     splits = sorted({task["split"] for row in rows for task in row["tasks"]})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import gymnasium
 
-from metagym.chat import aclose
+from metagym import chat
 from metagym.episodes import Episode, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
 from metagym.families import Family, load_family
@@ -17,7 +18,7 @@ from metagym.ict.render import render_batch, view_from
 from metagym.playing import sync
 from metagym.playing.actor import settings_from
 from metagym.playing.hosts import HostPool, make_pool
-from metagym.playing.runner import PlaySettings, check_prompt, play_async
+from metagym.playing.runner import MAX_PROMPT, PlaySettings, check_prompt, play_async
 from metagym.playing.stand_ins import resolve
 from metagym.seeding import derive
 from metagym.spaces import FreeText
@@ -26,7 +27,6 @@ from metagym.tasks import Exhaustion, Task, TaskStream
 RewardKind = Literal["next", "replay", "improvement"]
 Player = Callable[[str, Sequence[Task], str], Awaitable[list[Episode]]]
 
-MAX_PROMPT = 100_000
 _OPTIONS = ("tasks", "system_prompt")
 
 
@@ -188,17 +188,18 @@ class ICTEnv(gymnasium.Env[str, str]):
                 raise BadInput(f"reset knows the options {', '.join(_OPTIONS)}, got {name!r}")
         # Equal seeds give equal meta-episodes; without one, the next of the environment's own sequence.
         self.meta_seed = seed if seed is not None else int(self.np_random.integers(2**62))
-        self.stream = TaskStream(self.tasks, derive(self.meta_seed, "tasks"), self.when_exhausted)
-        self.prompt = check_prompt(wanted.get("system_prompt", self.start_prompt), MAX_PROMPT)
+        self.stream = None  # a reset that fails leaves no meta-episode, least of all the last one's batch
+        stream = TaskStream(self.tasks, derive(self.meta_seed, "tasks"), self.when_exhausted)
+        self.prompt = check_prompt(wanted.get("system_prompt", self.start_prompt))
         if wanted.get("tasks") is not None:
             tasks = [self._task(item) for item in wanted["tasks"]]
             if not tasks:
                 raise BadInput("the option 'tasks' is an empty list; leave it out to draw a batch")
-            self.stream.hold_back(task.id for task in tasks)
+            stream.hold_back(task.id for task in tasks)
         else:
-            tasks = self.stream.take(self.batch_size)
-        self.turn = 0
+            tasks = stream.take(self.batch_size)
         self.batch = await self.player("turn/0/batch", tasks, self.prompt)
+        self.turn, self.stream = 0, stream
         return self._observe(), self._info(None)
 
     def _task(self, item: Any) -> Task:
@@ -233,7 +234,7 @@ class ICTEnv(gymnasium.Env[str, str]):
 
     async def astep(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """The awaitable twin of `step`."""
-        prompt = check_prompt(action, MAX_PROMPT)
+        prompt = check_prompt(action)
         if self.stream is None:
             raise BadInput("call reset before step")
         if self.turn >= self.meta_turns:
@@ -255,10 +256,9 @@ class ICTEnv(gymnasium.Env[str, str]):
     def _score(self, replay: list[Episode], batch: list[Episode]) -> float:
         """The reward of a step, over scored episodes only."""
         if self.reward_kind == "improvement":
-            pairs = [
-                (new.ret, old.ret) for new, old in zip(replay, self.batch, strict=True) if new.scored and old.scored
-            ]
-            value = sum(new - old for new, old in pairs) / len(pairs) if pairs else None
+            pairs = zip(replay, self.batch, strict=True)
+            gains = [new.ret - old.ret for new, old in pairs if new.scored and old.scored]
+            value = math.fsum(gains) / len(gains) if gains else None
         else:
             value = mean_return(replay if self.reward_kind == "replay" else batch)
         if value is None:  # unmeasured is never 0
@@ -294,7 +294,11 @@ class ICTEnv(gymnasium.Env[str, str]):
 
     def close(self) -> None:
         """Ends worker processes, and closes the connections of a model that was made from a spec."""
+        sync.run(self.aclose())
+
+    async def aclose(self) -> None:
+        """The awaitable twin of `close`."""
         if self._own_pool:
-            sync.run(self.pool.close())
+            await self.pool.close()
         if self._own_model:
-            sync.run(aclose(self.model))
+            await chat.aclose(self.model)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from metagym.chat.types import ChatModel
@@ -79,10 +79,6 @@ class Seats:
         )
 
 
-def _ignore(event: Event) -> None:
-    """Shows nothing."""
-
-
 class Loop:
     """One meta-episode with its records.
 
@@ -108,14 +104,13 @@ class Loop:
         family: Family | None = None,
         hosts: str | HostPool | None = None,
         concurrency: int | None = None,
-        on_event: Callable[[Event], None] = _ignore,
+        on_event: Callable[[Event], None] = lambda event: None,
         held_out_tasks: Sequence[Task] | None = None,
     ) -> None:
         self.config, self.seats, self.records, self.prefix = config, seats, records, prefix
         self.family = family or build_family(config)
         self.on_event = on_event
         self.held_out = held_out(config, self.family) if held_out_tasks is None else list(held_out_tasks)
-        seat = config.seat
         self.env = ICTEnv(
             self.family,
             actor=seats.actor,
@@ -131,8 +126,8 @@ class Loop:
             max_failures=config.max_failures,
             model_deadline=config.model_deadline,
             env_deadline=config.env_deadline,
-            view={name: getattr(config.view, name) for name in config.view.__dataclass_fields__},
-            **{name: getattr(seat, name) for name in seat.__dataclass_fields__},
+            view=asdict(config.view),
+            **asdict(config.seat),
         )
         self.env.player = self.play
         wanted, there = config.batch_size * (config.meta_turns + 1), len(self.env.tasks)
@@ -193,6 +188,7 @@ class Loop:
                 current,
                 self.config.reflector_seat,
                 derive(self.config.seed, "reflector", turn),
+                self.config.model_deadline,
             )
             accepted = True
             if self.config.accept == "not-worse" and made.outcome == "improved":
@@ -223,9 +219,8 @@ class Loop:
             await self.close()
 
     async def close(self) -> None:
-        """Ends worker processes."""
-        if self.env._own_pool:
-            await self.env.pool.close()
+        """Ends worker processes; the models are the caller's."""
+        await self.env.aclose()
 
     async def run(self) -> str:
         """Runs to the end and returns the last prompt."""

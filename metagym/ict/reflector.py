@@ -5,6 +5,7 @@ A reply without a new prompt keeps the current one as a typed, counted outcome; 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from typing import Any, Literal
 
 from metagym.chat.types import ChatModel, Message, Reply, Request
 from metagym.episodes import Usage
-from metagym.errors import BadInput, BudgetExceeded, CacheMiss, ChatError, StoreError
-from metagym.playing.runner import check_prompt
+from metagym.errors import BadInput, ChatError
+from metagym.playing.runner import FATAL, check_prompt
 
 INSTRUCTIONS = (
     "You coach an agent that plays episodes of a text environment. The agent is frozen: the only thing you can change "
@@ -27,8 +28,10 @@ INSTRUCTIONS = (
 
 Outcome = Literal["improved", "unchanged", "no-section", "empty", "cut", "refused", "error"]
 
-_SECTION = re.compile(r"^[\s#*_]*improved (?:system )?prompt[\s*_]*:[\s*_]*", re.IGNORECASE | re.MULTILINE)
-_ANALYSIS = re.compile(r"^[\s#*_]*analysis[\s*_]*:[\s*_]*", re.IGNORECASE | re.MULTILINE)
+# Marks before a heading stay on its line: see `metagym.playing.actor`.
+_MARKS = r"^(?:[^\S\n]|[#*_])*"
+_SECTION = re.compile(_MARKS + r"improved (?:system )?prompt[\s*_]*:[\s*_]*", re.IGNORECASE | re.MULTILINE)
+_ANALYSIS = re.compile(_MARKS + r"analysis[\s*_]*:[\s*_]*", re.IGNORECASE | re.MULTILINE)
 _FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
@@ -92,14 +95,13 @@ class Reflection:
         return cls(**{name: data[name] for name in names}, usage=Usage.from_json(data["usage"]))
 
 
-def request_for(observation: str, settings: ReflectorSettings, seed: int, sample: int = 0) -> Request:
+def request_for(observation: str, settings: ReflectorSettings, seed: int) -> Request:
     """The call that asks for a new prompt; the same messages are the prompt of a training row."""
     return Request(
         messages=(Message("system", INSTRUCTIONS), Message("user", observation)),
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         seed=seed,
-        sample=sample,
         tag="reflector",
     )
 
@@ -149,17 +151,33 @@ def reflection_of(reply: Reply, current: str) -> Reflection:
 
 
 async def reflect(
-    model: ChatModel, observation: str, current: str, settings: ReflectorSettings, seed: int, sample: int = 0
+    model: ChatModel,
+    observation: str,
+    current: str,
+    settings: ReflectorSettings,
+    seed: int,
+    deadline: float = 600.0,
 ) -> Reflection:
-    """Asks for a better prompt; a failed call is an outcome, not an exception.
+    """Asks for a better prompt; a call that fails or takes too long is an outcome, not an exception.
+
+    Args:
+        model: The reflector.
+        observation: The meta-observation.
+        current: The prompt in force.
+        settings: How the seat asks.
+        seed: Sampling seed of the call.
+        deadline: Seconds for the call, retries and waiting included.
 
     Raises:
         BudgetExceeded, CacheMiss, StoreError: The run as a whole cannot go on.
     """
     try:
-        reply = await model.chat(request_for(observation, settings, seed, sample))
-    except (BudgetExceeded, CacheMiss, StoreError):
+        async with asyncio.timeout(deadline) as timer:
+            reply = await model.chat(request_for(observation, settings, seed))
+    except FATAL:
         raise
-    except ChatError as error:
-        return Reflection(current, "error", cause=f"{type(error).__name__}: {error}", backend=model.backend)
+    except (ChatError, TimeoutError) as error:
+        late = f"the model did not answer within {deadline:g} s"
+        cause = late if timer.expired() else f"{type(error).__name__}: {error}"
+        return Reflection(current, "error", cause=cause, backend=model.backend)
     return reflection_of(reply, current)

@@ -251,6 +251,24 @@ def test_unscored_episodes_enter_no_mean_and_are_counted() -> None:
     assert info["unscored"] == 2 and info["mean_return"] == info["success_rate"] == 0.5
 
 
+def test_a_reset_that_failed_leaves_no_batch_to_step_on() -> None:
+    broken = False
+
+    def flaky(request: Request) -> str:
+        if broken:
+            raise OSError("gone")
+        return "Action: red"
+
+    env = make(actor=flaky)
+    env.reset(seed=0)
+    broken = True
+    with pytest.raises(TooManyFailures):
+        env.reset(seed=1)
+    broken = False
+    with pytest.raises(BadInput, match="call reset"):
+        env.step("x")
+
+
 def test_a_step_before_reset_is_an_error() -> None:
     with pytest.raises(BadInput, match="call reset"):
         make().step("x")

@@ -80,6 +80,20 @@ def test_a_failed_call_is_an_outcome_and_a_spent_budget_is_not() -> None:
         asyncio.run(reflect(scripted(broke), "obs", "old", ReflectorSettings(), 1))
 
 
+def test_s16_a_hanging_reflector_is_an_outcome() -> None:
+    async def silent(request: Request) -> str:
+        await asyncio.sleep(3600)
+        return NEW
+
+    made = asyncio.run(reflect(scripted(silent), "obs", "old", ReflectorSettings(), 1, deadline=0.05))
+    assert made.outcome == "error" and made.prompt == "old"
+    assert made.cause == "the model did not answer within 0.05 s"
+
+
+def test_a_reply_of_newlines_alone_is_read_in_linear_time() -> None:
+    assert prompt_in("\n" * 1_000_000) is None  # quadratic reading would take hours
+
+
 def test_the_request_holds_the_observation_as_it_is() -> None:
     asked: list[Request] = []
 
