@@ -72,6 +72,8 @@ def checked_reset(task: Task, result: Any) -> tuple[str, Mapping[str, Any]]:
         raise BadTransition(f"task {task.key}: reset returned {type(result).__name__}, not (text, info)") from None
     if not isinstance(observation, str):
         raise BadTransition(f"task {task.key}: reset gave {type(observation).__name__} as observation; text is needed")
+    if not isinstance(info, Mapping):
+        raise BadTransition(f"task {task.key}: reset gave {type(info).__name__} as info; a dict is needed")
     return observation, info
 
 
@@ -79,7 +81,8 @@ def checked_step(task: Task, result: Any) -> Transition:
     """Checks what ``step`` returned; numpy scalars become plain numbers.
 
     Raises:
-        BadTransition: It is no 5-tuple, the observation is not text, or the reward is not a finite number.
+        BadTransition: It is no 5-tuple, the observation is not text, the reward is not a finite number, or the info
+            is no dict.
     """
     try:
         observation, reward, terminated, truncated, info = result
@@ -93,6 +96,8 @@ def checked_step(task: Task, result: Any) -> Transition:
         raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a number is needed") from None
     if not math.isfinite(number):
         raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a finite number is needed")
+    if not isinstance(info, Mapping):
+        raise BadTransition(f"task {task.key}: step gave {type(info).__name__} as info; a dict is needed")
     return Transition(observation, number, bool(terminated), bool(truncated), info)
 
 
@@ -151,6 +156,7 @@ class ThreadHost:
         self.family, self.deadline = family, deadline
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
         self._started = False
+        self._lost = False
         self._env: Any = None
         self._task: Task | None = None
 
@@ -165,7 +171,8 @@ class ThreadHost:
                 error = caught
             try:
                 loop.call_soon_threadsafe(_settle, future, result, error)
-            except RuntimeError:  # the loop is gone: nobody waits any more
+            except RuntimeError:  # the loop is gone: nobody waits any more, and nobody will close
+                self._shut()
                 return
 
     async def _call(self, call: Callable[[], Any], what: str) -> Any:
@@ -181,13 +188,17 @@ class ThreadHost:
         except TimeoutError as error:
             if not future.cancelled():  # the environment itself raised TimeoutError
                 raise
-            self._env = None  # unusable: its thread is still inside
+            self._lost = True  # its thread is still inside
             raise DeadlineExceeded(f"the environment did not finish its {what} within {self.deadline:g} s") from error
 
     async def open(self, task: Task) -> None:
         """See `Host`."""
         self._task = task
-        self._env = await self._call(lambda: self.family.open(task), "opening")
+
+        def make() -> None:
+            self._env = self.family.open(task)  # kept by its thread: an opening that was cancelled is closed too
+
+        await self._call(make, "opening")
 
     async def reset(self) -> tuple[str, Mapping[str, Any]]:
         """See `Host`."""
@@ -198,17 +209,22 @@ class ThreadHost:
     async def step(self, action: str) -> Transition:
         """See `Host`."""
         env = self._env
-        if env is None:
+        if env is None or self._lost:
             raise HostError("the environment is gone")
         return checked_step(self._task, await self._call(lambda: env.step(action), "step"))  # type: ignore[arg-type]
 
     async def close(self) -> None:
         """See `Host`."""
+        if self._started:
+            self._started = False
+            self._jobs.put((self._shut, asyncio.get_running_loop().create_future()))
+            self._jobs.put(None)
+
+    def _shut(self) -> None:
+        """In the environment's thread, after whatever it is busy with."""
         env, self._env = self._env, None
         if env is not None:
-            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            self._jobs.put((lambda: _quietly(env.close), future))
-        self._jobs.put(None)
+            _quietly(env.close)
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

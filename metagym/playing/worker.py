@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
 import pickle
@@ -72,8 +71,7 @@ def main() -> None:
             return
         except BaseException as error:  # SystemExit of an engine included: the episode ends, not the worker
             text = json.dumps({"error": f"{type(error).__name__}: {error}"})
-        with contextlib.suppress(UnicodeEncodeError):
-            out.write(text + "\n")
+        out.write(text + "\n")
         out.flush()
 
 
