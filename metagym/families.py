@@ -26,10 +26,11 @@ class Cleaned(NamedTuple):
 def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
     """The default cleaning rule, from a model's command to what the environment gets.
 
-    1. Only the first line counts; it is cut at 500 characters, blanks are folded, and surrounding quotes, backticks,
-       a leading ``>`` and a final full stop are dropped.
-    2. With a list of admissible actions: an equal one is taken, else one that is equal when case is ignored.
-    3. Otherwise the text is sent as it is, and the environment answers it.
+    1. Only the first line counts, cut at 500 characters.
+    2. Without a list of admissible actions it is sent as it is.
+    3. With one, an equal action is taken; else blanks are folded, surrounding quotes, backticks, a leading ``>`` and a
+       final full stop are dropped, and an action that is equal when case is ignored is taken.
+    4. What is equal to none is sent after these steps all the same, and the environment answers it.
 
     Nothing is ever snapped to the nearest or the first legal action: that would hide format errors.
 
@@ -43,7 +44,7 @@ def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
     if admissible is None:
         lines = command.strip().splitlines()
         line = lines[0][:500] if lines else ""
-        return Cleaned(line, Repair.EXACT if line == command else Repair.REPAIRED if line else Repair.ABSENT)
+        return Cleaned(line, Repair.ABSENT if not line else Repair.EXACT if line == command else Repair.REPAIRED)
     if command in admissible:
         return Cleaned(command, Repair.EXACT)
     lines = command.strip().splitlines()
@@ -136,7 +137,7 @@ def add_factory(name: str, factory: Factory | str) -> None:
 
 
 def drop_factory(name: str) -> None:
-    """Forgets a family (a plugin failed half-way through its registration)."""
+    """Forgets a family, e.g. one that a test made known."""
     _factories.pop(name, None)
 
 
@@ -153,7 +154,7 @@ def load_family(name: str | Family, **options: Any) -> Family:
         **options: Keyword arguments of its factory, e.g. ``engine="native"``.
 
     Raises:
-        UnknownName: No family of that name; the message lists those that exist.
+        UnknownName: No family of that name, or several namespaces have one; the message lists them.
         BadInput: The factory does not take one of the options.
     """
     if isinstance(name, Family):
@@ -161,7 +162,10 @@ def load_family(name: str | Family, **options: Any) -> Family:
             raise BadInput(f"family {name.name} is built already; it takes no options, got {sorted(options)}")
         return name
     if name not in _factories:  # tasks carry the bare name; a namespace may stand before it
-        name = next((known for known in _factories if known.rpartition("/")[2] == name), name)
+        meant = [known for known in _factories if known.rpartition("/")[2] == name]
+        if len(meant) > 1:
+            raise UnknownName(f"family {name!r} may be any of {', '.join(sorted(meant))}; name one of them")
+        name = meant[0] if meant else name
     if name not in _factories:
         raise UnknownName(f"no family {name!r}; registered are {', '.join(sorted(_factories)) or 'none'}")
     factory = _factories[name]

@@ -39,7 +39,7 @@ class Task:
         """Checks the fields and freezes the parameters."""
         if not isinstance(self.id, str) or not self.id:
             raise BadInput(f"a task id is non-empty text, got {self.id!r}")
-        check_seed(self.seed, f"seed of task {self.id}")
+        object.__setattr__(self, "seed", check_seed(self.seed, f"seed of task {self.id}"))
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
 
     @cached_property

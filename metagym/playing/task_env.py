@@ -97,6 +97,7 @@ class TaskEnv(gymnasium.Env[str, str]):
             self.task = self.tasks.by_id(named.id if isinstance(named, Task) else named)
         if self._inner is not None:
             self._inner.close()
+            self._inner = None  # opening may fail: a closed environment is not to be stepped
         self._inner = self.family.open(self.task)
         self._steps, self._return = 0, 0.0
         # A task's own seed makes it what it is; the reset seed only draws the task.
@@ -120,7 +121,7 @@ class TaskEnv(gymnasium.Env[str, str]):
             cleaned = self.family.clean(action, self._last_info.get("admissible"))
             command, repair = cleaned.command, cleaned.repair.value
         self._steps += 1
-        if command:
+        if command or not self.clean:
             observation, reward, terminated, truncated, info = self._inner.step(command)
         else:
             observation, reward, terminated, truncated, info = self._observation, 0.0, False, False, self._last_info
