@@ -81,7 +81,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         """Checks what needs no family."""
-        check_seed(self.seed)
+        object.__setattr__(self, "seed", check_seed(self.seed))  # a NumPy integer becomes a plain one
         if self.accept not in get_args(Accept):
             raise BadInput(f"accept is one of {', '.join(get_args(Accept))}, got {self.accept!r}")
         for name, least in (("batch_size", 1), ("meta_turns", 0), ("eval_tasks", 0), ("eval_every", 1)):
@@ -101,7 +101,7 @@ class RunConfig:
         """The inverse of `to_json`.
 
         Raises:
-            BadInput: Unknown fields.
+            BadInput: Unknown fields, or values out of range.
         """
         known = {item.name for item in fields(cls)}
         if unknown := sorted(set(data) - known):
@@ -110,10 +110,13 @@ class RunConfig:
         for name in ("task_types", "eval_types"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
-        for name, kind in (("seat", ActorSettings), ("reflector_seat", ReflectorSettings), ("view", View)):
-            if isinstance(values.get(name), Mapping):
-                values[name] = kind(**values[name])
-        return cls(**values)
+        try:
+            for name, kind in (("seat", ActorSettings), ("reflector_seat", ReflectorSettings), ("view", View)):
+                if isinstance(values.get(name), Mapping):
+                    values[name] = kind(**values[name])
+            return cls(**values)
+        except TypeError as error:
+            raise BadInput(f"unusable run settings: {error}") from error
 
 
 def held_out(config: RunConfig, family: Family, apart: bool = True) -> list[Task]:

@@ -83,8 +83,7 @@ class EvalConfig:
                 raise BadInput(f"two arms are called {name!r}")
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
             raise BadInput("an evaluation needs at least one seed, each once")
-        for seed in self.seeds:
-            check_seed(seed)
+        object.__setattr__(self, "seeds", tuple(check_seed(seed) for seed in self.seeds))
         if self.train_family is None and self.train_family_options:
             raise BadInput("options of a training family are given, and no training family")
         if self.run.eval_tasks < 1:
