@@ -112,7 +112,7 @@ class Ledger:
             seats = {seat: self._accounts[seat].to_json() for seat in sorted(self._accounts)}
             accounts = list(self._accounts.values())
         total = Account(
-            usage=sum((account.usage for account in accounts), Usage()),
+            usage=Usage.total(account.usage for account in accounts),
             **{
                 name: sum(getattr(a, name) for a in accounts)
                 for name in ("cached", "retries", "failed", "cut", "absent")
@@ -167,7 +167,8 @@ class Ledger:
                 account.failed += 1
                 self._spent.calls += 1
             else:
-                usage = reply.usage
+                # A reply that counts itself as none, as one of a custom model may, was a call all the same.
+                usage = reply.usage if reply.usage.calls else replace(reply.usage, calls=1)
                 account.usage = account.usage + usage
                 account.retries += max(0, reply.attempts - 1)
                 self._spent.add(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.cost)

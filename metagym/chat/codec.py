@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from metagym.chat.types import Reply, Request
@@ -91,8 +90,3 @@ def _well_formed(reply: Reply) -> bool:
 
 def _finite(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
-
-
-def plain_json(value: Mapping[str, Any]) -> str:
-    """Canonical JSON text of a mapping."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -97,6 +97,14 @@ def test_concurrent_calls_cannot_overrun_a_budget_of_calls(ask, limit):
     assert sum(isinstance(outcome, BudgetExceeded) for outcome in outcomes) == 12 - limit
 
 
+def test_a_reply_that_counts_itself_as_no_call_counts_as_one(ask):
+    ledger = Ledger(Budget(calls=2))
+    model = Accounted(scripted(lambda request: Reply("ok")), ledger, seat="actor")
+    replies = [gather(model, [ask()])[0] for _ in range(3)]
+    assert [isinstance(reply, BudgetExceeded) for reply in replies] == [False, False, True]
+    assert ledger.account("actor").usage.calls == 2
+
+
 def test_concurrent_calls_cannot_overrun_a_budget_of_tokens(ask):
     # The worst prompt: each character is several tokens. The model spends all that it may.
     def worst(request: Request) -> Reply:
