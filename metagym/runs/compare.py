@@ -12,7 +12,7 @@ from metagym import stats
 from metagym.episodes import Episode
 from metagym.errors import BadInput, RunError
 from metagym.runs.folder import RunFolder, manifest_differences
-from metagym.runs.results import EVAL, Results, load_results
+from metagym.runs.results import EVAL, Point, Results, load_results
 from metagym.stats import Estimate, McNemar
 
 if TYPE_CHECKING:
@@ -295,8 +295,14 @@ def _turn(name: str, results: Results, arm: str, at: At) -> int:
     size = max(len(results.episodes(arm, point.turn, EVAL)) for point in curve.points)
     whole = [point for point in curve.points if len(results.episodes(arm, point.turn, EVAL)) == size]
     if at == "best":
-        return max(whole, key=lambda point: (point.success.value or 0.0, -point.turn)).turn
+        return max(whole, key=_rank).turn
     return whole[0 if at == "first" else -1].turn
+
+
+def _rank(point: Point) -> tuple[float, int]:
+    """The best success first, then the earliest turn; a turn where nothing was scored is behind every measured one."""
+    value = point.success.value
+    return (-1.0 if value is None else value), -point.turn
 
 
 def _successes(episodes: Iterable[Episode]) -> dict[str, float | None]:

@@ -1,11 +1,11 @@
-"""Reads a run folder: estimates per meta-turn, prompts, usage, and what the reader must be warned of."""
+"""Reads a run folder: episodes, prompts, estimates per meta-turn, usage."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -192,8 +192,8 @@ class Results:
     def usage(self) -> dict[str, Usage]:
         """Calls, tokens and cost by seat; a reply read from the cache counts as when it was paid."""
         return {
-            "actor": _total(item.episode.usage for item in self.played),
-            "reflector": _total(step.usage for step in self.prompts),
+            "actor": Usage.total(item.episode.usage for item in self.played),
+            "reflector": Usage.total(step.usage for step in self.prompts),
         }
 
     @property
@@ -288,10 +288,3 @@ def _reflection(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
         usage=Usage.from_json(value.get("usage") or {}),
         backend=value.get("backend") or "",
     )
-
-
-def _total(parts: Iterable[Usage]) -> Usage:
-    total = Usage()
-    for part in parts:
-        total = total + part
-    return total

@@ -7,7 +7,9 @@ import pytest
 from rich.console import Console
 
 from metagym.errors import BadInput, RunError
-from metagym.runs.compare import compare
+from metagym.runs.compare import _rank, compare
+from metagym.runs.results import Point
+from metagym.stats import Estimate
 from metagym.strictjson import plain_json
 from tests.unit.runs.synthetic import TYPES, a_manifest, a_task, an_episode, episode_records, meta_episode
 
@@ -145,3 +147,10 @@ def test_unmeasured_differences_are_dashes(make_run):
     assert result.difference.value is None and result.difference.unscored == 3
     assert result.test.p is None
     assert "- n=0 (3 unscored)" in result.markdown()
+
+
+def test_a_turn_that_scored_nothing_is_never_the_best():
+    nothing = Estimate(None, None, None, 0)
+    lost = Estimate(0.0, 0.0, 0.2, 4)
+    points = [Point(turn, success, success, {}, nothing) for turn, success in enumerate((nothing, lost, lost))]
+    assert max(points, key=_rank).turn == 1
