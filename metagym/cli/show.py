@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -86,10 +87,12 @@ def _version(distribution: str) -> str | None:
 
 def _import_failure(modules: tuple[str, ...]) -> str:
     """Why modules cannot be imported, "" if they can; tried in a process of its own, since imports leave traces."""
-    environment = {name: value for name, value in os.environ.items() if name != "ALFWORLD_DATA"}
     command = [sys.executable, "-c", f"import {', '.join(modules)}"]
     try:
-        tried = subprocess.run(command, env=environment, capture_output=True, timeout=120)
+        # alfworld makes its data folder when it is imported: not in the home of whoever only asks.
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "ALFWORLD_DATA": folder}
+            tried = subprocess.run(command, env=environment, capture_output=True, timeout=120)
     except subprocess.TimeoutExpired:
         return "it takes more than 120 s"
     if tried.returncode == 0:
