@@ -176,8 +176,9 @@ def choose(request: Request, seed: int = 0) -> tuple[str, str]:
     else:
         scores, weights = [0.0] * len(parts), [1.0] * len(parts)
     last = request.messages[-1].content if request.messages else ""
-    point = derive(seed, "actor", request.seed or 0, request.sample, last) / 2**63 * sum(weights)
-    at = bisect_right(list(accumulate(weights)), point, hi=len(weights) - 1)
+    steps = list(accumulate(weights))  # its last, and not `sum`, which rounds otherwise from Python 3.12 on
+    point = derive(seed, "actor", request.seed or 0, request.sample, last) / 2**63 * steps[-1]
+    at = bisect_right(steps, point, hi=len(steps) - 1)
     part = parts[at]
     if scores[at] <= 0:
         return commands[at], ""
