@@ -6,6 +6,7 @@ Registration is data: names and ``"module:attribute"`` texts. Nothing of a famil
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -19,6 +20,7 @@ from metagym.families import Family
 
 PLUGIN_GROUP = "metagym.plugins"
 STRICT_VARIABLE = "METAGYM_STRICT_PLUGINS"
+_NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def register_family(
@@ -53,6 +55,10 @@ def register_family(
     name = family.name if isinstance(family, Family) else family
     if not isinstance(name, str) or not name.isidentifier():
         raise BadInput(f"a family's name is made of letters and digits, got {name!r}")
+    if not isinstance(namespace, str) or not _NAMESPACE.fullmatch(namespace):
+        raise BadInput(f"a namespace is made of letters, digits, _ and -, got {namespace!r}")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 0:
+        raise BadInput(f"a version is a whole number of at least 0, got {version!r}")
     built = family
     known = name if namespace == "MetaGym" else f"{namespace}/{name}"
     families.add_factory(known, (lambda: built) if isinstance(built, Family) else factory)  # type: ignore[arg-type]

@@ -150,6 +150,11 @@ def test_bad_registrations_are_refused() -> None:
         metagym.register_family(guess_family(), lambda: guess_family())
     with pytest.raises(BadInput):
         metagym.register_family("two words", "a:b")
+    for wrong in ({"namespace": "a/b"}, {"namespace": ""}, {"version": -1}, {"version": True}):
+        with pytest.raises(BadInput, match=next(iter(wrong))):
+            metagym.register_family("Refused", "a:b", **wrong)
+    with pytest.raises(UnknownName):
+        load_family("Refused")  # a refused registration leaves nothing behind
     with pytest.raises(UnknownName, match="no family 'Nowhere'; registered are .*ALFWorld"):
         load_family("Nowhere")
     with pytest.raises(BadInput, match="no option 'colour'"):
