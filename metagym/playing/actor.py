@@ -19,6 +19,8 @@ FORMAT = (
 )
 NO_ACTION = "Your answer held no action, so nothing happened. Write one line that starts with 'Action:'."
 NO_ANSWER = "(no answer)"
+LIST_HEAD = "Admissible actions:"
+"""The line above the legal actions, one behind a dash per line."""
 
 # What stands before the word stays on its line: a reply of newlines alone, which small models fall into, would take
 # quadratic time otherwise.
@@ -74,7 +76,7 @@ class Conversation:
         """Adds what the environment said (and the legal actions)."""
         text = observation
         if admissible is not None and self.settings.show_admissible:
-            text = text + "\n\nAdmissible actions:\n- " + "\n- ".join(admissible)
+            text = f"{text}\n\n{LIST_HEAD}\n- " + "\n- ".join(admissible)
         if len(self._messages) < self._head:
             text = self._preface + text
         self._messages.append(Message("user", text))

@@ -7,12 +7,13 @@ from typing import Any
 from metagym import chat
 from metagym.chat.types import ChatModel, Request
 from metagym.families import Family
+from metagym.playing.actor import LIST_HEAD
 from metagym.seeding import derive, rng
 
 
 def _wander(request: Request) -> str:
     """Picks among the listed actions at random; answers ``look`` where there is no list."""
-    _, mark, listed = request.messages[-1].content.rpartition("Admissible actions:\n")
+    _, mark, listed = request.messages[-1].content.rpartition(LIST_HEAD + "\n")
     actions = [line[2:] for line in listed.splitlines() if line.startswith("- ")] if mark else []
     choice = rng(request.seed or 0, "wander").choice(actions) if actions else "look"
     return f"Thought: I wander (scripted stand-in).\nAction: {choice}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from metagym import stats
 from metagym.episodes import Episode
 from metagym.errors import BadInput, RunError
-from metagym.runs.folder import RunFolder, manifest_differences
+from metagym.runs.folder import RunFolder, manifest_differences, shortened
 from metagym.runs.results import EVAL, Point, Results, load_results
 from metagym.stats import Estimate, McNemar
 
@@ -265,7 +264,7 @@ def _check_alike(name_a: str, a: Mapping[str, Any], name_b: str, b: Mapping[str,
     for field in LIKE:
         for path, left, right in manifest_differences(_at(a, field), _at(b, field), field):
             raise RunError(
-                f"{name_a} and {name_b} are not alike: {path} is {_short(left)} in the first and {_short(right)} "
+                f"{name_a} and {name_b} are not alike: {path} is {shortened(left)} in the first and {shortened(right)} "
                 "in the second, so their success rates do not mean the same"
             )
 
@@ -332,11 +331,6 @@ def _at(manifest: Mapping[str, Any], path: str) -> Any:
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _escaped(text: str) -> str:

@@ -174,13 +174,11 @@ class RunFolder:
         checked = _checked(manifest)
         for field, old, new in manifest_differences(stored, checked):
             if field.split(".", 1)[0] in _NOT_CONFIGURATION:
-                warnings.warn(
-                    MetaGymWarning(f"{folder} was started with {field} = {_short(old)} and goes on with {_short(new)}"),
-                    stacklevel=2,
-                )
+                change = f"{field} = {shortened(old)} and goes on with {shortened(new)}"
+                warnings.warn(MetaGymWarning(f"{folder} was started with {change}"), stacklevel=2)
                 continue
             raise RunError(
-                f"{folder} was started with {field} = {_short(old)} and cannot be resumed with {_short(new)}; "
+                f"{folder} was started with {field} = {shortened(old)} and cannot be resumed with {shortened(new)}; "
                 "use the same settings or another folder"
             )
         records = Journal.open(folder / RECORDS, "w")
@@ -339,7 +337,8 @@ def _pretty(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """A value of a manifest as JSON, cut at 80 characters, for messages."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else text[:77] + "..."
 
