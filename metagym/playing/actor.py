@@ -24,7 +24,7 @@ LIST_HEAD = "Admissible actions:"
 
 # What stands before the word stays on its line: a reply of newlines alone, which small models fall into, would take
 # quadratic time otherwise.
-_ACTION = re.compile(r"^(?:[^\S\n]|[*_#>`-])*action[\s*_`]*:[\s*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(r"^[ \t\r\xa0*_#>`-]*action[\s*_`]*:[\s*_]*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)

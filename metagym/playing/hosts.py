@@ -96,7 +96,7 @@ def checked_step(task: Task, result: Any) -> Transition:
         raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a number is needed") from None
     if not math.isfinite(number):
         raise BadTransition(f"task {task.key}: step gave the reward {reward!r}; a finite number is needed")
-    if not isinstance(info, Mapping):
+    if not isinstance(info, (dict, Mapping)):  # a dict first: this runs at every step, and asking the ABC is slow
         raise BadTransition(f"task {task.key}: step gave {type(info).__name__} as info; a dict is needed")
     return Transition(observation, number, bool(terminated), bool(truncated), info)
 
