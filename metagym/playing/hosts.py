@@ -115,20 +115,28 @@ class InlineHost:
     async def open(self, task: Task) -> None:
         """See `Host`."""
         self._task = task
+        started = time.perf_counter()
         self._env = self.family.open(task)
+        self._check(started, "opening")
 
     async def reset(self) -> tuple[str, Mapping[str, Any]]:
         """See `Host`."""
         assert self._task is not None
-        return checked_reset(self._task, self._env.reset(seed=self._task.seed))
+        started = time.perf_counter()
+        result = self._env.reset(seed=self._task.seed)
+        self._check(started, "reset")
+        return checked_reset(self._task, result)
 
     async def step(self, action: str) -> Transition:
         """See `Host`."""
         started = time.perf_counter()
         result = self._env.step(action)
-        if time.perf_counter() - started > self.deadline:
-            raise DeadlineExceeded(f"the environment needed more than {self.deadline:g} s for one step")
+        self._check(started, "step")
         return checked_step(self._task, result)  # type: ignore[arg-type]
+
+    def _check(self, started: float, what: str) -> None:
+        if time.perf_counter() - started > self.deadline:
+            raise DeadlineExceeded(f"the environment needed more than {self.deadline:g} s for its {what}")
 
     async def close(self) -> None:
         """See `Host`."""

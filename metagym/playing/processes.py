@@ -13,8 +13,9 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 from metagym.errors import BadInput, DeadlineExceeded, HostError
 from metagym.families import Family
@@ -23,6 +24,8 @@ from metagym.tasks import Task
 
 _START_SECONDS = 120.0  # a cold interpreter and a heavy engine import on a busy machine
 _END_SECONDS = 5.0
+_LAST_WORDS = 500
+_RENEW_AFTER = 500  # episodes: engines that remember what they met grow without end
 _LINE_LIMIT = 64 * 1024 * 1024
 
 
@@ -48,24 +51,27 @@ def pickled(family: Family) -> bytes:
 class _Worker:
     """One worker process and its two pipes."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, noise: IO[bytes]) -> None:
         self.process = process
+        self.played = 0
+        self._noise = noise
 
     @classmethod
     async def start(cls) -> _Worker:
         path = os.pathsep.join(p for p in sys.path if p)
+        noise = tempfile.TemporaryFile()  # what it prints: shown only if it dies
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "metagym.playing.worker",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=noise,
             env={**os.environ, "PYTHONPATH": path},
             limit=_LINE_LIMIT,
             start_new_session=True,  # Ctrl-C reaches the parent, which ends its workers itself
         )
-        return cls(process)
+        return cls(process, noise)
 
     async def ask(self, message: Mapping[str, Any], deadline: float, what: str) -> Any:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -87,12 +93,19 @@ class _Worker:
         if not line.endswith(b"\n"):
             with contextlib.suppress(TimeoutError):  # it ended by itself: wait for its own exit code
                 await asyncio.wait_for(self.process.wait(), _END_SECONDS)
+            words = self._last_words()
             await self.kill()
-            raise HostError(f"the worker process died during {what} (exit code {self.process.returncode})")
+            raise HostError(f"the worker process died during {what} (exit code {self.process.returncode}){words}")
         answer = json.loads(line)
         if "error" in answer:
             raise HostError(answer["error"])
         return answer["result"]
+
+    def _last_words(self) -> str:
+        size = self._noise.seek(0, os.SEEK_END)
+        self._noise.seek(max(0, size - _LAST_WORDS))
+        text = " ".join(self._noise.read().decode("utf-8", "replace").split())
+        return f"; it last printed: {text}" if text else ""
 
     @property
     def alive(self) -> bool:
@@ -107,6 +120,11 @@ class _Worker:
     async def kill(self) -> None:
         self._signal()
         await self.process.wait()
+        self._noise.close()
+
+    def forget(self) -> None:
+        """Frees what a worker that has ended by itself leaves behind."""
+        self._noise.close()
 
 
 class ProcessPool:
@@ -144,8 +162,9 @@ class ProcessPool:
         try:
             while self._idle:
                 worker = self._idle.pop()
-                if worker.alive:
+                if worker.alive and worker.played < _RENEW_AFTER:
                     return worker
+                await worker.kill()
                 self._all.discard(worker)
             worker = await _Worker.start()
             self._all.add(worker)
@@ -158,9 +177,11 @@ class ProcessPool:
     def release(self, worker: _Worker) -> None:
         """Takes a worker back; a dead one is forgotten."""
         assert self._slots is not None
+        worker.played += 1
         if worker.alive:
             self._idle.append(worker)
         else:
+            worker.forget()
             self._all.discard(worker)
         self._slots.release()
 

@@ -206,11 +206,12 @@ async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) 
     """One episode whose failures end it alone."""
     host = pool.host(family)
     try:
-        return await _episode(record, host, family, *rest)
+        try:
+            return await _episode(record, host, family, *rest)
+        except ContextOverflow as error:
+            return record.end(family, Status.TRUNCATED, f"context: {error}")
     except FATAL:
         raise
-    except ContextOverflow as error:
-        return record.end(family, Status.TRUNCATED, f"context: {error}")
     except Exception as error:
         return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
     finally:

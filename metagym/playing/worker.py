@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -57,8 +59,15 @@ class _Player:
         return None
 
 
+def _end_with_parent() -> None:
+    """Asks Linux to end this process with its parent: one that hangs in an engine would never see its input end."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1 = PR_SET_PDEATHSIG, prctl(2)
+
+
 def main() -> None:
     """Answers until standard input ends, i.e. until the parent is gone."""
+    _end_with_parent()
     # Engines print: keep the real standard output for answers alone.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -316,13 +317,59 @@ def test_s36_workers_start_beside_busy_threads_and_silent_ones_are_replaced() ->
 def test_a_crashing_worker_ends_one_episode() -> None:
     def die(task: Task) -> GuessEnv:
         if task.id == "train-1":
+            print("no memory left", flush=True)
             os._exit(7)
         return GuessEnv()
 
     family = family_of(die, "Guess", max_steps=3)
     episodes = metagym.play(list(family.tasks("train"))[:4], "random", family=family, hosts="process:1")
     assert [e.status is Status.ERROR for e in episodes] == [i == 1 for i in range(4)]
-    assert "died" in episodes[1].cause and "7" in episodes[1].cause
+    assert "died" in episodes[1].cause and "7" in episodes[1].cause and "last printed: no memory" in episodes[1].cause
+
+
+def test_a_hanging_worker_does_not_outlive_a_killed_parent() -> None:
+    code = (
+        "import metagym, os, time\n"
+        "from tests.support.worlds import family_of\n"
+        "def hang(task):\n"
+        "    print('WORKER', os.getpid(), flush=True)\n"
+        "    open(os.environ['PID_FILE'], 'w').write(str(os.getpid()))\n"
+        "    time.sleep(100)\n"
+        "f = family_of(hang, 'Guess')\n"
+        "metagym.play([f.tasks('train')[0]], 'random', family=f, hosts='process:1')\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pid"
+        parent = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PID_FILE": str(file)})
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        worker = int(file.read_text())
+        parent.kill()
+        parent.wait()
+        while Path(f"/proc/{worker}").exists() and _state(worker) != "Z" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{worker}").exists() or _state(worker) == "Z"
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_a_family_whose_success_cannot_be_told_fails_alone() -> None:
+    def broken(info: Any, ret: float, terminated: bool) -> bool:
+        raise KeyError("end_status")
+
+    async def overflow(request: Request) -> str:
+        raise ContextOverflow("too long")
+
+    family = guess_family(success=broken)
+    for model in ("random", scripted(overflow)):
+        with pytest.raises(TooManyFailures, match="end_status"):
+            metagym.play(list(family.tasks("train"))[:2], model, family=family)
 
 
 def test_a_printing_engine_does_not_disturb_its_worker() -> None:

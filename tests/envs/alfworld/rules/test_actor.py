@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import controls
 from metagym.chat.types import ChatModel, Message, Request
 from metagym.errors import BadInput
 from metagym.playing.actor import command_of, thought_of
 from metagym_envs.alfworld.engine import Player
-from metagym_envs.alfworld.rules import actor, controls
+from metagym_envs.alfworld.rules import actor
 from metagym_envs.alfworld.rules.actor import choose, split_command
 from tests.envs.alfworld.rules.helpers import conversation, game, walk
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import controls
 from metagym.families import Family, load_family
-from metagym_envs.alfworld.rules import controls
 from tests.envs.alfworld.rules.helpers import benchmark
 
 measure = benchmark()

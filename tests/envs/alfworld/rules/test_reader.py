@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metagym_envs.alfworld.rules import controls
+from benchmarks import controls
 from metagym_envs.alfworld.rules.intents import ALFWORLD, GENERIC, STRAY, TABLE, TEACHABLE
 from metagym_envs.alfworld.rules.reader import READ_AT_MOST, Intent, read
 

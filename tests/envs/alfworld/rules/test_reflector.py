@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
+from benchmarks import controls
 from metagym.chat.types import ChatModel, Message, Request
 from metagym.errors import BadInput
 from metagym.ict.reflector import ReflectorSettings, prompt_in, request_for
-from metagym_envs.alfworld.rules import controls, reflector
+from metagym_envs.alfworld.rules import reflector
 from metagym_envs.alfworld.rules.formats import Batch, Played
 from metagym_envs.alfworld.rules.intents import STRAY, TABLE, TEACHABLE
 from metagym_envs.alfworld.rules.reader import read
