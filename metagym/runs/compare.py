@@ -190,6 +190,9 @@ def compare(
     common = {e.task.key for e in played_a} & {e.task.key for e in played_b}
     played_a = [episode for episode in played_a if episode.task.key in common]
     played_b = [episode for episode in played_b if episode.task.key in common]
+    seats = [results.manifest.get("config", {}).get("seat") for results in (results_a, results_b)]
+    for field, old, new in manifest_differences(*seats):
+        notes.append(f"The actor was asked in different ways: {field} is {old!r} in a and {new!r} in b.")
     if at == "best":
         notes.append("The best turn was picked on these same tasks, which flatters both sides.")
     side_a = _side(_label(name_a, of_a, name_b, of_b), turn_a, played_a, seed)

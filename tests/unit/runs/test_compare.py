@@ -86,6 +86,13 @@ def test_what_one_compares_may_differ(make_run):
     assert compare(make_run("a"), make_run("b", **other)).difference.value == 0
 
 
+def test_another_way_of_asking_the_actor_is_said(make_run):
+    a = make_run("listed", **config(seat={"history": None, "show_admissible": True}))
+    b = make_run("unlisted", **config(seat={"history": None, "show_admissible": False}))
+    assert any("show_admissible is True in a and False in b" in note for note in compare(a, b).notes)
+    assert not any("asked" in note for note in compare(a, a).notes)
+
+
 def test_other_eval_tasks_are_refused_unless_told_to(make_run):
     a, b = make_run("a"), make_run("b", meta_episode(eval_tasks=16))
     with pytest.raises(RunError, match=r"eval tasks differ \(24 and 16, 16 in common"):
