@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import gymnasium
 
+from metagym.checks import settle, shown, whole
 from metagym.episodes import Repair
-from metagym.errors import BadInput, UnknownName
+from metagym.errors import BadInput, MetaGymError, UnknownName
 from metagym.tasks import Task, TaskSet
 
 HostKind = Literal["inline", "thread", "process"]
@@ -59,10 +60,22 @@ def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
     return Cleaned(text, Repair.INVALID)
 
 
+def as_written(command: str, admissible: Sequence[str] | None) -> Cleaned:
+    """No cleaning at all: the command is sent as it was found, for measuring what a cleaning rule hides."""
+    if not command:
+        return Cleaned("", Repair.ABSENT)
+    return Cleaned(command, Repair.EXACT if admissible is None or command in admissible else Repair.INVALID)
+
+
 def success_from_info(info: Mapping[str, Any], ret: float, terminated: bool) -> bool | None:
     """The default success predicate: ``info["success"]`` of the last step; None (unknown) where it is absent."""
     value = info.get("success")
     return None if value is None else bool(value)
+
+
+def task_id(task: Task) -> str:
+    """The default identity of a task: its id."""
+    return task.id
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,8 @@ class Family:
         instructions: One paragraph for the actor: what the world is and how its actions are written.
         system_prompt: Where a meta-episode starts, unless told otherwise.
         max_steps: Default cap on inner steps.
+        identity: ``identity(task) -> str``, equal for two ids of one game, as where a split samples another one.
+            Held-out sets are kept apart from training by it. By default the id.
         host: Where its environments may live: ``inline`` (never blocks, thread-safe), ``thread`` (may block,
             thread-safe), ``process`` (not thread-safe, or may hang for good).
         stand_ins: Scripted stand-ins: seat name (``actor``, ``reflector``) to a function ``(seed) -> ChatModel``.
@@ -97,6 +112,7 @@ class Family:
     instructions: str = ""
     system_prompt: str = ""
     max_steps: int = 50
+    identity: Callable[[Task], str] = task_id
     host: HostKind = "thread"
     stand_ins: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
     versions: Mapping[str, Any] = field(default_factory=dict)
@@ -104,12 +120,11 @@ class Family:
 
     def __post_init__(self) -> None:
         """Checks what can be checked early."""
-        if not self.name.isidentifier():
+        if not isinstance(self.name, str) or not self.name.isidentifier():
             raise BadInput(f"a family's name is made of letters and digits, got {self.name!r}")
         if not self.splits:
             raise BadInput(f"family {self.name} names no split")
-        if self.max_steps < 1:
-            raise BadInput(f"family {self.name}: max_steps is at least 1, got {self.max_steps}")
+        settle(self, "max_steps", whole, 1)
 
     def task_set(self, split: str, types: Sequence[str] | None = None) -> TaskSet:
         """The tasks of a split, checked.
@@ -121,10 +136,17 @@ class Family:
         Raises:
             UnknownName: No such split or task type; the message lists those that exist.
             NoTasks: The split is empty.
+            BadInput: `tasks` returned something else than a `TaskSet`.
         """
         if split not in self.splits:
             raise UnknownName(f"family {self.name} has no split {split!r}; it has {', '.join(self.splits)}")
-        return self.tasks(split).of_types(types)
+        found = self.tasks(split)
+        if not isinstance(found, TaskSet):
+            raise BadInput(
+                f"the tasks of family {self.name} for split {split!r} are of type {type(found).__name__}; its function "
+                "`tasks` must return a metagym.TaskSet, as in TaskSet([...])"
+            )
+        return found.of_types(types)
 
 
 Factory = Callable[..., Family]
@@ -150,33 +172,75 @@ def load_family(name: str | Family, **options: Any) -> Family:
     """Builds a registered family.
 
     Args:
-        name: A registered name, or a `Family`, which is returned as it is.
+        name: A registered name, or a `Family`, which is returned as it is. A name without a namespace is one of
+            MetaGym's own; where there is none, it is the only one of that name.
         **options: Keyword arguments of its factory, e.g. ``engine="native"``.
 
     Raises:
         UnknownName: No family of that name, or several namespaces have one; the message lists them.
-        BadInput: The factory does not take one of the options.
+        BadInput: The factory does not take one of the options, cannot be imported, or builds no `Family`.
     """
     if isinstance(name, Family):
         if options:
             raise BadInput(f"family {name.name} is built already; it takes no options, got {sorted(options)}")
         return name
-    if name not in _factories:  # tasks carry the bare name; a namespace may stand before it
-        meant = [known for known in _factories if known.rpartition("/")[2] == name]
+    if not isinstance(name, str):
+        raise BadInput(f"a family is a registered name or a metagym.Family, got {shown(name)}")
+    if name not in _factories:
+        meant = _of_name(name)
         if len(meant) > 1:
-            raise UnknownName(f"family {name!r} may be any of {', '.join(sorted(meant))}; name one of them")
+            raise UnknownName(f"family {name!r} may be any of {', '.join(meant)}; name one of them")
         name = meant[0] if meant else name
     if name not in _factories:
         raise UnknownName(f"no family {name!r}; registered are {', '.join(sorted(_factories)) or 'none'}")
-    factory = _factories[name]
-    if isinstance(factory, str):
-        from importlib import import_module
-
-        module, _, attribute = factory.partition(":")
-        factory = getattr(import_module(module), attribute)
+    factory = _factory(name)
     known = inspect.signature(factory).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
         for option in options:
             if option not in known:
                 raise BadInput(f"family {name} has no option {option!r}; it has {', '.join(known) or 'none'}")
-    return factory(**options)
+    family = factory(**options)
+    if not isinstance(family, Family):
+        raise BadInput(f"the factory of family {name} returned {shown(family)}; it must return a metagym.Family")
+    return family
+
+
+def family_of(task: Task) -> Family:
+    """The registered family that a task names. Tasks carry the bare name, which a stranger's family may share.
+
+    Raises:
+        UnknownName: No family of that name.
+        BadInput: Several namespaces have one, MetaGym's own included; the message says how to tell which is meant.
+    """
+    meant = _of_name(task.family)
+    if len(meant) > 1:
+        ways = " or ".join(f'family=metagym.load_family("{name}")' for name in meant)
+        raise BadInput(f"task {task.key} may be of any of the families {', '.join(meant)}; pass {ways}")
+    return load_family(task.family)
+
+
+def _of_name(bare: str) -> list[str]:
+    """The registered names that end in a bare one."""
+    return sorted(known for known in _factories if known.rpartition("/")[2] == bare)
+
+
+def _factory(name: str) -> Factory:
+    """The function that builds a registered family, imported where it was registered as text."""
+    factory = _factories[name]
+    if isinstance(factory, str):
+        from importlib import import_module
+
+        module, _, attribute = factory.partition(":")
+        where = f"the factory of family {name}, registered as {factory!r},"
+        try:
+            found = import_module(module)
+        except MetaGymError:
+            raise
+        except Exception as error:  # an import may fail in any way; the reader needs the real reason
+            raise BadInput(f"{where} cannot be imported: {type(error).__name__}: {error}") from error
+        if not attribute or not hasattr(found, attribute):
+            raise BadInput(f"{where} is not there: write it as 'module:attribute', with an attribute that exists")
+        factory = getattr(found, attribute)
+    if not callable(factory):
+        raise BadInput(f"the factory of family {name} is {shown(factory)}, which cannot be called")
+    return factory

@@ -64,3 +64,13 @@ def test_the_models_page_names_every_scheme_and_parameter() -> None:
         assert f"`{scheme}" in page
         for name in parameters:
             assert f"`{name}`" in page or name == "backend"
+
+
+def test_the_figures_of_the_readme_are_what_its_command_prints(tmp_path: Path) -> None:
+    row = re.compile(r"^ +\d+ +\d\.\d\d \[.*$", re.MULTILINE)
+    shown = [line.split() for line in row.findall((ROOT / "README.md").read_text(encoding="utf-8"))]
+    command = (
+        "from metagym.cli import main; import sys; sys.argv[1:] = 'ict run -q --no-report --out demo'.split(); main()"
+    )
+    printed = [line.split() for line in row.findall(run(command, tmp_path))]
+    assert len(shown) >= 4 and all(line in printed for line in shown)

@@ -50,7 +50,7 @@ class Scripted:
                 answer = await answer
         except ChatError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a script may not end the process
             raise ChatError(f"{self._id} raised {type(error).__name__}: {error}") from error
         if answer.__class__ is str and answer:
             return self._reply(answer)

@@ -30,6 +30,7 @@ EvalSplit = Annotated[str | None, typer.Option(help="Split of the held-out tasks
 EvalTasks = Annotated[int, typer.Option(help="Held-out tasks scored (the same each time); 0 scores nothing.")]
 Seed = Annotated[int, typer.Option(help="Decides tasks, order and all sampling.", min=0)]
 Prompt = Annotated[str | None, typer.Option("--prompt", help="Starting prompt, or @file.")]
+AsWritten = Annotated[bool, typer.Option("--as-written", help="Send commands as written, without the cleaning rule.")]
 MaxSteps = Annotated[int | None, typer.Option(help="Cap on steps of an episode; default: the family's.")]
 Temperature = Annotated[float, typer.Option(help="Of the actor.")]
 ReflectorTemperature = Annotated[float, typer.Option(help="Of the reflector.")]
@@ -86,6 +87,7 @@ def _config(values: dict[str, Any], meta_turns: int | None, default_turns: int) 
         accept=values.get("accept", "always"),
         when_exhausted="wrap" if values["wrap"] else "error",
         max_steps=values["max_steps"],
+        clean=not values["as_written"],
         max_failures=values["max_failures"],
         model_deadline=values["model_deadline"],
         env_deadline=values["env_deadline"],
@@ -121,6 +123,7 @@ def run(
         "always"
     ),
     max_steps: MaxSteps = None,
+    as_written: AsWritten = False,
     temperature: Temperature = 0.0,
     reflector_temperature: ReflectorTemperature = 0.0,
     history: History = None,
@@ -183,6 +186,7 @@ def collect(
     seed: Seed = 0,
     prompt: Prompt = None,
     max_steps: MaxSteps = None,
+    as_written: AsWritten = False,
     temperature: Temperature = 0.0,
     reflector_temperature: ReflectorTemperature = 0.0,
     history: History = None,
@@ -259,6 +263,7 @@ def evaluate(
     seeds: Annotated[str, typer.Option(help="Meta-seeds, comma-separated; each arm runs once per seed.")] = "0",
     initial: Annotated[str | None, typer.Option(help="Initial prompt, or @file.")] = None,
     max_steps: MaxSteps = None,
+    as_written: AsWritten = False,
     temperature: Temperature = 0.0,
     reflector_temperature: ReflectorTemperature = 0.0,
     history: History = None,
@@ -283,9 +288,10 @@ def evaluate(
 ) -> None:
     """Scores prompts and reflectors on the same held-out task types, tasks and seeds."""
     from metagym.cli.progress import shown_eval
-    from metagym.cli.tables import arms_table, print_table
+    from metagym.cli.tables import arms_table, played, print_table
     from metagym.ict.evaluate import Arm, EvalConfig
     from metagym.runs.ict import eval_ict
+    from metagym.runs.results import load_results
 
     try:
         numbers = tuple(int(part) for part in seeds.split(","))
@@ -321,7 +327,7 @@ def evaluate(
                 on_event=on_event,
             )
         )
-    print_table(arms_table(result, config), markdown)
+    print_table(arms_table(result, config, played(load_results(path))), markdown)
     typer.echo(f"run folder: {path}")
 
 

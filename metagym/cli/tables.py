@@ -12,7 +12,7 @@ from rich.text import Text
 
 from metagym.ict.evaluate import EvalConfig, Row
 from metagym.runs.notices import notices
-from metagym.runs.results import Curve, load_results
+from metagym.runs.results import Curve, Results, load_results
 
 
 def _table(title: str) -> Table:
@@ -24,11 +24,22 @@ def _plain(width: int | None = None) -> Console:
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
 
+def played(results: Results) -> str:
+    """What was played, as a title says it, e.g. ``ALFWorld (generated games, native engine)``."""
+    family = results.manifest.get("versions", {}).get("family", {})
+    facts = [f"{family['data']} games"] if isinstance(family.get("data"), str) else []
+    if results.engines:
+        facts.append(f"{' and '.join(results.engines)} engine")
+    name = str(results.manifest.get("config", {}).get("family", ""))
+    return f"{name} ({', '.join(facts)})" if facts else name
+
+
 def print_run(folder: Path, console: Console | None = None) -> None:
     """Success per meta-turn with intervals, per task type, and what the reader must be warned of."""
     out = console or _plain()
     results = load_results(folder)
     curves = [curve for curve in results.curves if curve.points]
+    out.print(Text(played(results), style="bold"))
     for table in _curve_tables(curves, out.width) if curves else ():
         out.print(table)
     for notice in notices(results):
@@ -85,7 +96,7 @@ def _short(name: str) -> str:
     return " ".join(words) or name or "all"
 
 
-def arms_table(rows: Sequence[Row], config: EvalConfig) -> Table:
+def arms_table(rows: Sequence[Row], config: EvalConfig, game: str) -> Table:
     """Task type by task type, one line per arm: success, and the paired difference to the initial prompt."""
     run = config.run
     seeds = f"{len(config.seeds)} seed{'s' if len(config.seeds) > 1 else ''}"
@@ -93,7 +104,7 @@ def arms_table(rows: Sequence[Row], config: EvalConfig) -> Table:
     kinds_of_model = {row.backend for row in rows}
     models = f", models: {rows[0].backend}" if len(kinds_of_model) == 1 else ""
     size = f"{run.eval_tasks} held-out tasks, {seeds}, batches of {run.batch_size}"
-    table = _table(f"{run.family}{source}: {size}{models}")
+    table = _table(f"{game}{source}: {size}{models}")
     table.add_column("task type", no_wrap=True)
     table.add_column("arm" if models else "arm (models)")
     table.add_column("success", no_wrap=True)

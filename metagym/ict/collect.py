@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from metagym.episodes import mean_return, success_rate
@@ -44,7 +44,8 @@ async def collect(
     Returns:
         One row per meta-turn: ``id``, ``meta_episode``, ``turn``, ``family``, ``family_options``, ``system_prompt``,
         ``observation``, ``messages`` (the reflector's request), ``tasks`` (JSON), ``actor_seed`` (root seed for
-        `metagym.play`), ``max_steps``, ``mean_return`` and ``success_rate`` under the present prompt.
+        `metagym.play`), ``actor`` (spec), ``seat`` (fields of `metagym.ActorSettings`), ``clean``, ``max_steps``,
+        ``mean_return`` and ``success_rate`` under the present prompt.
     """
     family = build_family(config)
     rows: list[dict[str, Any]] = []
@@ -75,7 +76,10 @@ async def collect(
                     "observation": observation,
                     "messages": [{"role": m.role, "content": m.content} for m in request.messages],
                     "tasks": [e.task.to_json() for e in episodes],
+                    "actor": config.actor,
                     "actor_seed": derive(seed, "actor"),
+                    "seat": asdict(config.seat),
+                    "clean": config.clean,
                     "max_steps": config.max_steps or family.max_steps,
                     "mean_return": mean_return(episodes),
                     "success_rate": success_rate(episodes),
@@ -104,7 +108,8 @@ def data_card(config: RunConfig, rows: list[dict[str, Any]], versions: dict[str,
         f"{config.meta_turns} turns with batches of {config.batch_size}. {len(tasks)} distinct tasks of the split(s) "
         f"{', '.join(splits)}, types {', '.join(kinds) or '-'}. Mean return under the prompts in force: {mean}.\n\n"
         "Each line is a JSON object: `messages` is the reflector's request, `tasks` and `actor_seed` replay the batch "
-        "under a candidate prompt (`metagym.play(tasks, actor, system_prompt=candidate, seed=actor_seed)`).\n"
+        "under a candidate prompt: `metagym.play(tasks, actor, system_prompt=candidate, seed=actor_seed, "
+        "max_steps=max_steps, seat=metagym.ActorSettings(**seat))`.\n"
         "Evaluation must use other tasks than these.\n\n"
         f"## How it was made\n\n```json\n{json.dumps({'settings': config.to_json(), **versions}, indent=1)}\n```\n"
     )

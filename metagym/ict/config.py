@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from metagym.checks import flag, number, settle, whole
 from metagym.errors import BadInput
 from metagym.families import Family, load_family
 from metagym.ict.reflector import ReflectorSettings
@@ -47,6 +48,7 @@ class RunConfig:
             several good edits: an acceptance that asks for a rise would refuse them.
         when_exhausted: ``error`` or ``wrap``, see `metagym.TaskStream`.
         max_steps: Cap on inner steps; None takes the family's.
+        clean: Apply the family's cleaning rule to the actor's commands; False sends them as written.
         max_failures: Largest share of failed episodes in a batch.
         model_deadline: Seconds for one model call.
         env_deadline: Seconds for one environment call.
@@ -72,6 +74,7 @@ class RunConfig:
     accept: Accept = "always"
     when_exhausted: Literal["error", "wrap"] = "error"
     max_steps: int | None = None
+    clean: bool = True
     max_failures: float = 0.5
     model_deadline: float = 600.0
     env_deadline: float = 60.0
@@ -85,8 +88,12 @@ class RunConfig:
         if self.accept not in get_args(Accept):
             raise BadInput(f"accept is one of {', '.join(get_args(Accept))}, got {self.accept!r}")
         for name, least in (("batch_size", 1), ("meta_turns", 0), ("eval_tasks", 0), ("eval_every", 1)):
-            if getattr(self, name) < least:
-                raise BadInput(f"{name} is at least {least}, got {getattr(self, name)}")
+            settle(self, name, whole, least)
+        settle(self, "max_steps", whole, 1, none=True)
+        settle(self, "clean", flag)
+        settle(self, "max_failures", number, 0, 1)
+        for name in ("model_deadline", "env_deadline"):
+            settle(self, name, number, 0, above=True)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as a JSON object."""
@@ -137,8 +144,9 @@ def held_out(config: RunConfig, family: Family, apart: bool = True) -> list[Task
     if not apart:
         return tasks
     train = family.task_set(config.split or family.splits[0], config.task_types)
+    trained = {family.identity(task) for task in train}
     for task in tasks:
-        if task in train:
+        if family.identity(task) in trained:
             raise BadInput(
                 f"held-out task {task.id} is a training task too: choose another --eval-split, or disjoint task types"
             )

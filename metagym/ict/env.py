@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import gymnasium
 
 from metagym import chat
-from metagym.episodes import Episode, Usage, mean_return, success_rate
+from metagym.episodes import Episode, Repair, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
 from metagym.families import Family, load_family
 from metagym.ict.render import render_batch, view_from
@@ -63,6 +63,7 @@ class ICTEnv(gymnasium.Env[str, str]):
     * ``split``, ``task_types``: which tasks; default: the family's first split, all types.
     * ``reward``: see above.
     * ``max_steps``: cap on inner steps; None takes the family's.
+    * ``clean``: False sends the actor's commands as written, without the family's cleaning rule.
     * ``system_prompt``: the prompt of the first batch; None takes the family's.
     * ``when_exhausted``: ``"error"`` raises `TasksExhausted` when too few unseen tasks are left, ``"wrap"`` starts a
       second, newly shuffled pass (``info["epoch"]``).
@@ -92,6 +93,7 @@ class ICTEnv(gymnasium.Env[str, str]):
         task_types: Sequence[str] | None = None,
         reward: RewardKind = "next",
         max_steps: int | None = None,
+        clean: bool = True,
         system_prompt: str | None = None,
         when_exhausted: Exhaustion = "error",
         hosts: str | HostPool | None = None,
@@ -114,7 +116,7 @@ class ICTEnv(gymnasium.Env[str, str]):
         self.family = load_family(family, **options)
         self.view = view_from(view)
         self.settings = PlaySettings(
-            max_steps, concurrency, model_deadline, env_deadline, max_failures, self.view.actions
+            max_steps, concurrency, model_deadline, env_deadline, max_failures, self.view.actions, clean
         )
         self.split = split if split is not None else self.family.splits[0]
         self.tasks = self.family.task_set(self.split, task_types)
@@ -222,8 +224,9 @@ class ICTEnv(gymnasium.Env[str, str]):
         Returns:
             Observation, reward (float), terminated (always False), truncated (after ``meta_turns`` steps) and info:
             ``episodes`` (the new batch), ``success_rate`` and ``mean_return`` (None where nothing was scored),
-            ``system_prompt``, ``unscored``, ``usage`` (of this step, as JSON), ``turn``, ``epoch``, ``versions``,
-            ``backend``, and ``replay`` (the replayed episodes, [] with ``reward="next"``).
+            ``system_prompt``, ``unscored``, ``repairs`` (number of turns by how their action came about), ``usage``
+            (of this step, as JSON), ``turn``, ``epoch``, ``versions``, ``backend``, and ``replay`` (the replayed
+            episodes, [] with ``reward="next"``).
 
         Raises:
             BadInput: Not text, too long, a NUL; or no meta-episode is open.
@@ -246,10 +249,10 @@ class ICTEnv(gymnasium.Env[str, str]):
             if self.reward_kind != "next":
                 replay = await self.player(f"turn/{turn}/replay", [e.task for e in self.batch], prompt)
             batch = await self.player(f"turn/{turn}/batch", tasks, prompt)
+            reward = self._score(replay, batch)
         except BaseException:
             self.stream.put_back(tasks)  # the step did not happen: it can be tried again
             raise
-        reward = self._score(replay, batch)
         self.turn, self.prompt, self.batch = turn, prompt, batch
         return self._observe(), reward, False, turn >= self.meta_turns, self._info(replay)
 
@@ -281,6 +284,7 @@ class ICTEnv(gymnasium.Env[str, str]):
             "mean_return": mean_return(self.batch),
             "system_prompt": self.prompt,
             "unscored": sum(not e.scored for e in played),
+            "repairs": {kind.value: sum(e.count(kind) for e in played) for kind in Repair},
             "usage": Usage.total(e.usage for e in played).to_json(),
             "turn": self.turn,
             "epoch": self.stream.epoch,

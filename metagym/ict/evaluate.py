@@ -153,7 +153,7 @@ async def evaluate(
     run = config.run
     family = build_family(run)
     tasks = _held_out(config, family)
-    actor = resolve(run.actor, "actor", family, run.seed, **layers)
+    actor = resolve(run.actor, "actor", family, **layers)
     opened: list[ChatModel] = [actor]
     rows: list[Row] = []
     baseline: dict[str, float | None] = {}
@@ -209,7 +209,7 @@ def check(config: EvalConfig, *, hosts: Any = None, concurrency: int | None = No
     run = config.run
     family = build_family(run)
     tasks = _held_out(config, family)
-    actor = resolve(run.actor, "actor", family, run.seed)
+    actor = resolve(run.actor, "actor", family)
     options: dict[str, Any] = {"hosts": hosts, "concurrency": concurrency}
     start = _initial(config, family).prompt or ""
     scoring = _scoring(config, config.seeds[0], start, family)

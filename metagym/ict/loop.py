@@ -74,8 +74,8 @@ class Seats:
     def of(cls, config: RunConfig, family: Family, **layers: Any) -> Seats:
         """Loads both; `layers` (cache, budget, ...) are shared."""
         return cls(
-            resolve(config.actor, "actor", family, config.seed, **layers),
-            resolve(config.reflector, "reflector", family, config.seed, **layers),
+            resolve(config.actor, "actor", family, **layers),
+            resolve(config.reflector, "reflector", family, **layers),
         )
 
 
@@ -119,6 +119,7 @@ class Loop:
             split=config.split,
             task_types=config.task_types,
             max_steps=config.max_steps,
+            clean=config.clean,
             system_prompt=config.system_prompt,
             when_exhausted=config.when_exhausted,
             hosts=hosts,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from metagym.chat.types import ChatModel, Message, Reply, Request
+from metagym.checks import number, settle, whole
 from metagym.episodes import Usage
 from metagym.errors import BadInput, ChatError
 from metagym.playing.runner import FATAL, check_prompt
@@ -49,8 +50,8 @@ class ReflectorSettings:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if not self.temperature >= 0 or self.max_tokens < 1:
-            raise BadInput("the reflector's temperature is at least 0 and its max_tokens at least 1")
+        settle(self, "temperature", number, 0)
+        settle(self, "max_tokens", whole, 1)
 
 
 @dataclass(frozen=True)

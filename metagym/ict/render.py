@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metagym.checks import flag, mapping, settle, whole
 from metagym.episodes import Episode, Repair, Turn, mean_return
 from metagym.errors import BadInput
 from metagym.playing.actor import thought_of
@@ -33,12 +34,12 @@ class View:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
+        settle(self, "thoughts", flag)
+        settle(self, "actions", flag)
+        settle(self, "episodes", whole, 1, none=True)
+        settle(self, "max_turns", whole, 2)
         if self.order not in ("task", "failed-first"):
             raise BadInput(f"order is 'task' or 'failed-first', got {self.order!r}")
-        if self.episodes is not None and self.episodes < 1:
-            raise BadInput(f"episodes is None or at least 1, got {self.episodes}")
-        if self.max_turns < 2:
-            raise BadInput(f"max_turns is at least 2, got {self.max_turns}")
 
 
 def view_from(options: Mapping[str, Any] | None) -> View:
@@ -48,10 +49,11 @@ def view_from(options: Mapping[str, Any] | None) -> View:
         BadInput: No such field, or a value out of range.
     """
     known = View.__dataclass_fields__
-    for name in options or {}:
+    wanted = mapping("view", options)
+    for name in wanted:
         if name not in known:
             raise BadInput(f"a view has no {name!r}; it has {', '.join(known)}")
-    return View(**(options or {}))
+    return View(**wanted)
 
 
 def verdict(episode: Episode) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metagym.chat.types import Message, Reply, Request
-from metagym.errors import BadInput
+from metagym.checks import flag, number, settle, whole
 
 FORMAT = (
     "Answer with two lines and nothing else:\nThought: what you conclude from what you have seen\nAction: one command"
@@ -47,12 +47,11 @@ class ActorSettings:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if self.history is not None and self.history < 0:
-            raise BadInput(f"history is None or at least 0, got {self.history}")
-        if not self.temperature >= 0:
-            raise BadInput(f"temperature is at least 0, got {self.temperature}")
-        if self.max_tokens < 1:
-            raise BadInput(f"max_tokens is at least 1, got {self.max_tokens}")
+        settle(self, "history", whole, 0, none=True)
+        settle(self, "show_admissible", flag)
+        settle(self, "choose", flag)
+        settle(self, "temperature", number, 0)
+        settle(self, "max_tokens", whole, 1)
 
 
 class Conversation:

@@ -240,9 +240,9 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
         return
     if error is None:
         future.set_result(result)
-    elif isinstance(error, Exception):
+    elif isinstance(error, Exception) and not isinstance(error, StopIteration):
         future.set_exception(error)
-    else:  # SystemExit and the like must not end the loop
+    else:  # a future takes no StopIteration, and SystemExit must not end the loop
         future.set_exception(HostError(f"the environment raised {type(error).__name__}: {error}"))
 
 

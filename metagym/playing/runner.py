@@ -10,12 +10,13 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym import chat
 from metagym.chat.types import ChatModel, Reply
+from metagym.checks import flag, number, settle, shown, whole
 from metagym.episodes import Episode, Repair, Status, Turn, Usage
 from metagym.errors import (
     BadInput,
@@ -26,7 +27,7 @@ from metagym.errors import (
     StoreError,
     TooManyFailures,
 )
-from metagym.families import Family, load_family
+from metagym.families import Family, as_written, family_of, load_family
 from metagym.playing import sync
 from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
 from metagym.playing.hosts import Host, HostPool, make_pool
@@ -52,6 +53,7 @@ class PlaySettings:
         env_deadline: Seconds for one open, reset or step of an environment.
         max_failures: Largest share of failed episodes (0 to 1) that a batch may have; above it the batch raises.
         keep_admissible: Keep the legal actions of each turn in the record.
+        clean: Apply the family's cleaning rule; False sends commands as they were found in the replies.
     """
 
     max_steps: int | None = None
@@ -60,17 +62,17 @@ class PlaySettings:
     env_deadline: float = 60.0
     max_failures: float = 0.5
     keep_admissible: bool = False
+    clean: bool = True
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        if self.max_steps is not None and self.max_steps < 1:
-            raise BadInput(f"max_steps is at least 1, got {self.max_steps}")
-        if self.concurrency is not None and self.concurrency < 1:
-            raise BadInput(f"concurrency is at least 1, got {self.concurrency}")
-        if not (self.model_deadline > 0 and self.env_deadline > 0):
-            raise BadInput("model_deadline and env_deadline are positive numbers of seconds")
-        if not 0 <= self.max_failures <= 1:
-            raise BadInput(f"max_failures is a share from 0 to 1, got {self.max_failures}")
+        for name in ("max_steps", "concurrency"):
+            settle(self, name, whole, 1, none=True)
+        for name in ("model_deadline", "env_deadline"):
+            settle(self, name, number, 0, above=True)
+        settle(self, "max_failures", number, 0, 1)
+        for name in ("keep_admissible", "clean"):
+            settle(self, name, flag)
 
 
 class _Record:
@@ -154,6 +156,7 @@ async def _episode(
 ) -> Episode:
     """Plays one opened host to the end; failures of the episode become its status."""
     cap = settings.max_steps or family.max_steps
+    clean = family.clean if settings.clean else as_written
     sampling_seed = branch(record.seed, "actor")
     conversation = Conversation(system_prompt, family.instructions, seat)
     await host.open(record.task)
@@ -168,7 +171,7 @@ async def _episode(
         reply = await _ask(model, conversation, sampling_seed(number), legal, settings.model_deadline)
         conversation.answer(reply.text)
         record.usages.append(reply.usage)
-        cleaned = family.clean(command_of(reply, legal), legal) if reply.text is not None else None
+        cleaned = clean(command_of(reply, legal), legal) if reply.text is not None else None
         last = number + 1 == cap
         if cleaned is None or not cleaned.command:
             # The documented rule: nothing is sent, nothing happens, the step counts.
@@ -212,7 +215,7 @@ async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) 
             return record.end(family, Status.TRUNCATED, f"context: {error}")
     except FATAL:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # neither an engine nor a model may end the process that trains
         return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
     finally:
         await asyncio.shield(host.close())
@@ -223,7 +226,7 @@ async def play_async(
     actor: Any,
     *,
     system_prompt: str = "",
-    family: Family | None = None,
+    family: str | Family | None = None,
     hosts: str | HostPool | None = None,
     concurrency: int | None = None,
     seed: int = 0,
@@ -238,7 +241,7 @@ async def play_async(
         tasks: What to play; a task given n times is played n times, each with sampling seeds of its own.
         actor: A model spec (``"rules"``, ``"openai:..."``), a `ChatModel`, or a callable from Request to text.
         system_prompt: The actor's system prompt; sent byte for byte.
-        family: The family of the tasks; by default the registered one that they name.
+        family: The family of the tasks, or its registered name; by default the only registered one that they name.
         hosts: Where environments live: None (as the family asks), ``"inline"``, ``"thread"``, ``"process"``,
             ``"process:4"``, or a pool of your own.
         concurrency: Episodes at once (short for the field of `settings`).
@@ -256,13 +259,10 @@ async def play_async(
         TooManyFailures: More than ``settings.max_failures`` of the episodes failed; `episodes` holds them all.
         BudgetExceeded, CacheMiss, StoreError: No episode could go on.
     """
-    tasks = list(tasks)
-    if not tasks:
-        raise BadInput("play needs at least one task")
+    tasks = _tasks_in(tasks)
     seed = check_seed(seed)
     check_prompt(system_prompt)
-    if family is None:
-        family = load_family(tasks[0].family)
+    family = family_of(tasks[0]) if family is None else load_family(family)
     for task in tasks:
         if task.family != family.name:
             raise BadInput(f"task {task.key} belongs to family {task.family}, the batch to {family.name}")
@@ -270,7 +270,7 @@ async def play_async(
     given = {name: value for name, value in short.items() if value is not None}
     settings = replace(settings or PlaySettings(), **given)
     seat = seat or ActorSettings()
-    model = resolve(actor, "actor", family, seed)
+    model = resolve(actor, "actor", family)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 
@@ -317,6 +317,22 @@ async def play_async(
 def play(tasks: Sequence[Task], actor: Any, **options: Any) -> list[Episode]:
     """Plays each task once; the ordinary twin of `play_async`, with the same arguments, results and errors."""
     return sync.run(play_async(tasks, actor, **options))
+
+
+def _tasks_in(tasks: Any) -> list[Task]:
+    """The tasks as a list, each of them a `Task`."""
+    if isinstance(tasks, (Task, str, Mapping)) or not isinstance(tasks, Iterable):
+        raise BadInput(f"play takes a list of tasks, got {shown(tasks)}; write [task] for a single one")
+    found = list(tasks)
+    if not found:
+        raise BadInput("play needs at least one task")
+    for task in found:
+        if not isinstance(task, Task):
+            raise BadInput(
+                f"play takes a list of metagym.Task, and one of them is {shown(task)}; a family's task_set(split) holds "
+                "its tasks, and by_id(...) finds one"
+            )
+    return found
 
 
 def check_prompt(prompt: Any) -> str:

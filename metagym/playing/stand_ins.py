@@ -8,7 +8,7 @@ from metagym import chat
 from metagym.chat.types import ChatModel, Request
 from metagym.families import Family
 from metagym.playing.actor import LIST_HEAD
-from metagym.seeding import derive, rng
+from metagym.seeding import rng
 
 
 def _wander(request: Request) -> str:
@@ -24,7 +24,7 @@ def _keep(request: Request) -> str:
     return "ANALYSIS:\nI am a scripted stand-in that changes nothing."
 
 
-def resolve(spec: Any, seat: str, family: Family, seed: int = 0, **layers: Any) -> ChatModel:
+def resolve(spec: Any, seat: str, family: Family, **layers: Any) -> ChatModel:
     """The model for a seat.
 
     Args:
@@ -32,7 +32,6 @@ def resolve(spec: Any, seat: str, family: Family, seed: int = 0, **layers: Any) 
             actions; a reflector that changes nothing), any spec of `metagym.chat.load`, a model, or a callable.
         seat: ``"actor"`` or ``"reflector"``.
         family: Whose stand-ins ``rules`` means.
-        seed: Seed of a stand-in's own choices.
         **layers: Cache, budget and the like, handed to `metagym.chat.load`.
 
     Raises:
@@ -40,4 +39,4 @@ def resolve(spec: Any, seat: str, family: Family, seed: int = 0, **layers: Any) 
     """
     if spec == "random":
         return chat.scripted(_wander if seat == "actor" else _keep, id=f"random:{seat}")
-    return chat.load(spec, seat=seat, seed=derive(seed, "stand-in", seat), family=family, **layers)
+    return chat.load(spec, seat=seat, family=family, **layers)

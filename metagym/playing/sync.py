@@ -12,10 +12,14 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from metagym.errors import HostError
+
 T = TypeVar("T")
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
+_CHECK_SECONDS = 1.0
 
 
 def _forget() -> None:
@@ -28,12 +32,13 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """The loop that `run` uses, started at first use."""
-    global _loop
+    """The loop that `run` uses, started at first use, and again if something ended its thread."""
+    global _loop, _thread
     with _lock:
-        if _loop is None:
+        if _loop is None or _thread is None or not _thread.is_alive():
             _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="metagym-loop", daemon=True).start()
+            _thread = threading.Thread(target=_loop.run_forever, name="metagym-loop", daemon=True)
+            _thread.start()
         return _loop
 
 
@@ -48,8 +53,16 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         coroutine.close()
         raise RuntimeError("a synchronous call was made from MetaGym's own event loop; await the asynchronous twin")
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    thread = _thread
     try:
-        return future.result()
+        while True:
+            try:
+                return future.result(_CHECK_SECONDS)
+            except TimeoutError:
+                if future.done():  # it is the coroutine's own
+                    raise
+                if thread is None or not thread.is_alive():
+                    raise HostError("the event loop was ended by what ran on it (KeyboardInterrupt?)") from None
     except BaseException:
         future.cancel()
         raise

@@ -45,6 +45,7 @@ def ALFWorld(engine: EngineChoice = "auto", data: str = "auto", expert_plan: boo
         open=_Opener(games, engine, expert_plan),
         splits=games.splits,
         clean=text.clean_command,
+        identity=_identity,
         instructions=text.INSTRUCTIONS,
         max_steps=50,
         host="process" if plays == "textworld" else "inline",
@@ -52,6 +53,11 @@ def ALFWorld(engine: EngineChoice = "auto", data: str = "auto", expert_plan: boo
         versions={**games.describe(), **versions},
         options={"engine": engine, "data": data, "expert_plan": expert_plan},
     )
+
+
+def _identity(task: Task) -> str:
+    """A published game's path without its split: ``valid_train`` samples ``train``."""
+    return task.id.removeprefix(f"{task.split}/")
 
 
 @dataclass(frozen=True)

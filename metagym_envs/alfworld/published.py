@@ -23,7 +23,7 @@ from metagym_envs.alfworld.scenes import TASK_TYPES
 
 FOLDER = "json_2.1.1"
 GAME_FILE = "game.tw-pddl"
-SPLITS = ("train", "valid_seen", "valid_unseen", "valid_train")
+SPLITS = ("train", "valid_train", "valid_seen", "valid_unseen")
 _SOLVABLE = re.compile(rb'"solvable"\s*:\s*(true|false|null)')
 _TAIL = 4096
 

@@ -324,7 +324,7 @@ def test_any_bytes_give_a_typed_error(tmp_path_factory, raw):
 
 def test_without_train_its_published_sample_is_trained_on_and_that_is_said(tmp_path):
     games = published(write_rows(tmp_path / "a.jsonl", [row("valid_train"), row("valid_seen")]))
-    assert games.splits == ("train", "valid_seen", "valid_train")
+    assert games.splits == ("train", "valid_train", "valid_seen")
     assert games.tasks("train") is games.tasks("valid_train")
     assert games.tasks("train")[0].split == "valid_train"
     assert games.describe()["train_is"] == "valid_train"
@@ -354,7 +354,7 @@ def test_the_474_published_games(shared_dir):
     if not path.is_file():
         pytest.skip("the published games are not beside the checkout")
     games = published(path)
-    assert games.splits == ("train", "valid_seen", "valid_unseen", "valid_train")
+    assert games.splits == ("train", "valid_train", "valid_seen", "valid_unseen")  # the last is scored by default
     counts = {
         split: [sum(t.type == kind for t in games.tasks(split)) for kind in TASK_TYPES] for split in games.splits[1:]
     }
@@ -369,3 +369,21 @@ def test_the_474_published_games(shared_dir):
 
 def test_splits_of_the_generator_are_those_of_the_sets():
     assert tuple(SPLITS) == tuple(SIZES) == GeneratedGames().splits
+
+
+def test_held_out_games_are_unseen_whatever_split_samples_another(tmp_path, monkeypatch):
+    """``valid_train`` samples ``train``: scoring it would score training games, under other ids."""
+    from metagym.ict.config import RunConfig, held_out
+    from metagym_envs.alfworld import ALFWorld
+
+    rows = [
+        row(split, f"pick_and_place_simple-{n}-None-B-1/trial_1")
+        for split, n in (("train", 1), ("train", 2), ("valid_train", 1), ("valid_unseen", 3))
+    ]
+    monkeypatch.setenv(VARIABLE, str(write_rows(tmp_path / "games.jsonl", rows)))
+    family = ALFWorld()
+    assert family.splits == ("train", "valid_train", "valid_unseen")
+    [task] = held_out(RunConfig(eval_tasks=1), family)
+    assert task.split == "valid_unseen"
+    with pytest.raises(BadInput, match="is a training task too"):
+        held_out(RunConfig(eval_tasks=1, eval_split="valid_train"), family)

@@ -39,6 +39,7 @@ def test_run_prints_the_curve_the_notes_and_the_report(cli: Command, tmp_path: P
         r"^ +(\d) +(\d\.\d\d) \[\d\.\d\d, \d\.\d\d\] +6 +(\d\.\d\d) +(\d\.\d\d) *$", done.out, re.MULTILINE
     )
     assert [row[:2] for row in rows] == [("0", "0.00"), ("1", "0.50"), ("2", "1.00")]
+    assert done.out.startswith("Doors (native engine)\n") or done.out.startswith("Doors\n")
     assert "Success on held-out tasks, 95% interval" in done.out and "oak" in done.out and "iron" in done.out
     assert "note: Scripted stand-ins" in done.out
     assert re.search(r"report \(\d+\.\d s\): run/report\.html", done.out)

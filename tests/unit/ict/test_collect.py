@@ -26,8 +26,12 @@ from tests.support import doors as toy
 
 FIELDS = {
     *("id", "meta_episode", "turn", "family", "family_options", "system_prompt", "observation", "messages", "tasks"),
-    *("actor_seed", "max_steps", "mean_return", "success_rate"),
+    *("actor", "actor_seed", "seat", "clean", "max_steps", "mean_return", "success_rate"),
 }
+
+
+WANDERING = "As soon as you see a target object, take it. Go to the destination and put it there."
+"""Solves some games by luck: another seed of the actor would show."""
 
 
 def settings(**changes: Any) -> RunConfig:
@@ -83,6 +87,22 @@ def test_a_row_reproduces_its_return_and_replays_a_candidate(tmp_path: Path, doo
     env = ICTEnv("Doors", actor=undecided, batch_size=8, reward="replay")
     env.reset(seed=metagym.seeding.derive(0, "meta-episode", 0))
     assert env.step(candidate)[1] == mean_return(replayed) > row["mean_return"]
+
+
+def test_rows_of_the_stand_ins_replay_as_the_card_says(tmp_path: Path) -> None:
+    config = RunConfig(batch_size=4, meta_turns=3, eval_tasks=0, seed=5, max_steps=30, system_prompt=WANDERING)
+    rows = collect(tmp_path, 2, config)
+    assert len({row["mean_return"] for row in rows}) > 1
+    for row in rows:
+        again = metagym.play(
+            [Task.from_json(task) for task in row["tasks"]],
+            row["actor"],
+            system_prompt=row["system_prompt"],
+            seed=row["actor_seed"],
+            max_steps=row["max_steps"],
+            seat=metagym.ActorSettings(**row["seat"]),
+        )
+        assert mean_return(again) == row["mean_return"]
 
 
 def test_rows_are_reproducible_and_seeds_differ(tmp_path: Path, doors: None) -> None:

@@ -244,6 +244,32 @@ def test_a_failed_step_can_be_tried_again() -> None:
     assert info["episodes"] == other.step("x")[4]["episodes"]
 
 
+def test_a_step_without_a_reward_uses_up_no_tasks() -> None:
+    def down_once(request: Request) -> str:
+        if request.messages[0].role == "system" and request.messages[0].content == "break":
+            raise RuntimeError("down")
+        return "Action: red"
+
+    env = make(actor=down_once, reward="replay", max_failures=1.0)
+    env.reset(seed=0)
+    with pytest.raises(TooManyFailures, match="no episode of the batch could be scored"):
+        env.step("break")
+    other = make(actor=down_once, reward="replay", max_failures=1.0)
+    other.reset(seed=0)
+    assert env.step("x")[4]["episodes"] == other.step("x")[4]["episodes"]
+
+
+def test_how_actions_came_about_is_counted_and_cleaning_can_be_switched_off() -> None:
+    def shouts(request: Request) -> str:
+        return "Action: RED"
+
+    for clean, found in ((True, "repaired"), (False, "invalid")):
+        env = make(actor=shouts, clean=clean, batch_size=3, family=guess_family(max_steps=1))
+        _, info = env.reset(seed=0)
+        assert info["repairs"] == {"exact": 0, "repaired": 0, "invalid": 0, "absent": 0, found: 3}
+        assert {e.turns[0].action for e in info["episodes"]} == {"red" if clean else "RED"}
+
+
 def test_unscored_episodes_enter_no_mean_and_are_counted() -> None:
     family = family_of(lambda task: FailingEnv() if task.seed % 3 == 0 else GuessEnv(), "Guess", max_steps=1, count=6)
     env = make(actor=color_in_prompt, family=family, batch_size=6, max_failures=0.9)

@@ -175,7 +175,7 @@ def test_the_folder_reads_as_a_run_and_its_arms_can_be_compared(tmp_path: Path, 
 def test_the_table_goes_by_task_type_with_paired_differences(doors: None, capsys: pytest.CaptureFixture[str]) -> None:
     config = settings(Arm("oak only", prompt="oak opens to pull"), Arm("rules", reflector="rules"))
     rows = score(config)
-    print_table(arms_table(rows, config), markdown=True)
+    print_table(arms_table(rows, config, "Doors"), markdown=True)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "| task type | arm | success | n | paired difference |" and lines[1] == "|---|---|---|---|---|"
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -190,7 +190,7 @@ def test_the_table_fits_a_terminal_of_eighty_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     config = settings(Arm("untrained reflector", reflector="random"), Arm("rules", reflector="rules"))
-    print_table(arms_table(score(config), config))
+    print_table(arms_table(score(config), config, "Doors"))
     out = capsys.readouterr().out
     assert "…" not in out and max(map(len, out.splitlines())) <= 80
     assert "+1.00 [+" in out and "models: scripted" in out
