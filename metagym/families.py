@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import gymnasium
 
-from metagym.checks import settle, shown, whole
+from metagym.checks import shown, whole
 from metagym.episodes import Repair
 from metagym.errors import BadInput, MetaGymError, UnknownName
 from metagym.tasks import Task, TaskSet
@@ -124,7 +124,7 @@ class Family:
             raise BadInput(f"a family's name is made of letters and digits, got {self.name!r}")
         if not self.splits:
             raise BadInput(f"family {self.name} names no split")
-        settle(self, "max_steps", whole, 1)
+        object.__setattr__(self, "max_steps", whole(f"max_steps of family {self.name}", self.max_steps, 1))
 
     def task_set(self, split: str, types: Sequence[str] | None = None) -> TaskSet:
         """The tasks of a split, checked.

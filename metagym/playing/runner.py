@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metagym import chat
+from metagym import chat, checks
 from metagym.chat.types import ChatModel, Reply
-from metagym.checks import flag, number, settle, shown, whole
 from metagym.episodes import Episode, Repair, Status, Turn, Usage
 from metagym.errors import (
     BadInput,
@@ -67,12 +66,12 @@ class PlaySettings:
     def __post_init__(self) -> None:
         """Checks the ranges."""
         for name in ("max_steps", "concurrency"):
-            settle(self, name, whole, 1, none=True)
+            checks.settle(self, name, checks.whole, 1, none=True)
         for name in ("model_deadline", "env_deadline"):
-            settle(self, name, number, 0, above=True)
-        settle(self, "max_failures", number, 0, 1)
+            checks.settle(self, name, checks.number, 0, above=True)
+        checks.settle(self, "max_failures", checks.number, 0, 1)
         for name in ("keep_admissible", "clean"):
-            settle(self, name, flag)
+            checks.settle(self, name, checks.flag)
 
 
 class _Record:
@@ -322,15 +321,15 @@ def play(tasks: Sequence[Task], actor: Any, **options: Any) -> list[Episode]:
 def _tasks_in(tasks: Any) -> list[Task]:
     """The tasks as a list, each of them a `Task`."""
     if isinstance(tasks, (Task, str, Mapping)) or not isinstance(tasks, Iterable):
-        raise BadInput(f"play takes a list of tasks, got {shown(tasks)}; write [task] for a single one")
+        raise BadInput(f"play takes a list of tasks, got {checks.shown(tasks)}; write [task] for a single one")
     found = list(tasks)
     if not found:
         raise BadInput("play needs at least one task")
     for task in found:
         if not isinstance(task, Task):
             raise BadInput(
-                f"play takes a list of metagym.Task, and one of them is {shown(task)}; a family's task_set(split) holds "
-                "its tasks, and by_id(...) finds one"
+                f"play takes a list of metagym.Task, and {checks.shown(task)} is none; "
+                "take them from a family's task_set(split), e.g. with by_id(...)"
             )
     return found
 

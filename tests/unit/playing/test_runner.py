@@ -413,6 +413,12 @@ def test_ctrl_c_stops_at_once() -> None:
     ("change", "message"),
     [
         ({"tasks": []}, "at least one task"),
+        ({"tasks": ["a"]}, "a list of metagym.Task, and 'a' is none"),
+        ({"tasks": "a"}, r"a list of tasks, got 'a'; write \[task\]"),
+        ({"tasks": Task("Guess", "x")}, r"a list of tasks, got Task\(.*; write \[task\]"),
+        ({"tasks": None}, "a list of tasks, got None"),
+        ({"family": "Nowhere"}, "no family 'Nowhere'"),
+        ({"hosts": 5}, "hosts is"),
         ({"actor": "nonsense:x"}, "nonsense"),
         ({"actor": "rules"}, "stand-in"),
         ({"actor": 7}, "model"),
