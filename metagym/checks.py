@@ -90,7 +90,9 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def settle(settings: Any, name: str, check: Callable[..., Any], *limits: float, none: bool = False, **more: Any) -> None:
+def settle(
+    settings: Any, name: str, check: Callable[..., Any], *limits: float, none: bool = False, **more: Any
+) -> None:
     """Replaces a field of a frozen dataclass by its checked value.
 
     Args:

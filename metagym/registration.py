@@ -15,6 +15,7 @@ from typing import Any
 from gymnasium.envs.registration import register, registry
 
 from metagym import families
+from metagym.checks import whole
 from metagym.errors import BadInput, PluginWarning
 from metagym.families import Family
 
@@ -57,8 +58,7 @@ def register_family(
         raise BadInput(f"a family's name is made of letters and digits, got {name!r}")
     if not isinstance(namespace, str) or not _NAMESPACE.fullmatch(namespace):
         raise BadInput(f"a namespace is made of letters, digits, _ and -, got {namespace!r}")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 0:
-        raise BadInput(f"a version is a whole number of at least 0, got {version!r}")
+    version = whole("version", version, 0)
     built = family
     known = name if namespace == "MetaGym" else f"{namespace}/{name}"
     families.add_factory(known, (lambda: built) if isinstance(built, Family) else factory)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ Nothing in MetaGym uses a global random generator, ``hash()`` or the clock: each
 from __future__ import annotations
 
 import hashlib
+import operator
 import random
 from collections.abc import Callable
 from typing import Any
@@ -55,8 +56,8 @@ def _number(digest: hashlib.blake2b) -> int:
 
 
 def _path(seed: int, names: tuple[str | int, ...]) -> hashlib.blake2b:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadInput(f"seed must be a non-negative integer, got {seed!r}")
+    if type(seed) is not int or seed < 0:
+        seed = check_seed(seed)
     digest = hashlib.blake2b(b"%d" % seed, digest_size=8)
     for name in names:
         if isinstance(name, str):
@@ -76,6 +77,10 @@ def rng(seed: int, *names: str | int) -> random.Random:
 
 def check_seed(seed: Any, what: str = "seed") -> int:
     """Returns `seed` as an int, or raises `BadInput` naming `what`; 0 is accepted, None and booleans are not."""
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0:
+    try:
+        found = -1 if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        found = -1
+    if found < 0:
         raise BadInput(f"{what} must be a non-negative integer, got {seed!r}")
-    return int(seed)
+    return found

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, overload
 
+from metagym.checks import shown, whole
 from metagym.errors import BadInput, NoTasks, TasksExhausted, UnknownName
 from metagym.seeding import check_seed, rng
 
@@ -140,9 +141,13 @@ class TaskSet(Sequence[Task]):
 
         Raises:
             UnknownName: A type does not occur here; the message lists those that do.
+            BadInput: `types` is no list of names.
         """
         if types is None:
             return self
+        if not isinstance(types, Iterable):
+            there = ", ".join(self.types)
+            raise BadInput(f"task types are a list of names, got {shown(types)}; {self.name} has {there}")
         wanted = (types,) if isinstance(types, str) else tuple(types)
         for name in wanted:
             if name not in self.types:
@@ -157,7 +162,7 @@ class TaskSet(Sequence[Task]):
         Raises:
             BadInput: `count` is below 1 or above the size of the set.
         """
-        if not 1 <= count <= len(self):
+        if (count := whole("the number of tasks to draw", count, 1)) > len(self):
             raise BadInput(f"cannot draw {count} distinct tasks from {self.name}, which holds {len(self)}")
         order = TaskStream(self, seed).take(len(self))
         queues = {name: [t for t in order if t.type == name] for name in self.types}
@@ -185,6 +190,8 @@ class TaskStream:
     def __init__(self, tasks: TaskSet, seed: int, when_exhausted: Exhaustion = "error") -> None:
         if when_exhausted not in ("error", "wrap"):
             raise BadInput(f"when_exhausted is 'error' or 'wrap', got {when_exhausted!r}")
+        if not isinstance(tasks, TaskSet):
+            raise BadInput(f"a TaskStream walks a TaskSet, got {shown(tasks)}; write TaskStream(TaskSet(tasks), seed)")
         self.tasks = tasks
         self.seed = check_seed(seed)
         self.when_exhausted = when_exhausted
@@ -214,8 +221,7 @@ class TaskStream:
             BadInput: `count` is below 1.
             TasksExhausted: Fewer are left (or the whole set is smaller than `count`); nothing is consumed.
         """
-        if count < 1:
-            raise BadInput(f"a batch holds at least one task, got {count}")
+        count = whole("the number of tasks of a batch", count, 1)
         if count <= len(self._queue):
             return [self._queue.pop() for _ in range(count)]
         size = len(self.tasks) - len(self._held_back & {task.id for task in self.tasks})

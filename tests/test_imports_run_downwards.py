@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Ground floor first: a room may use the rooms before it, and itself.
 ROOMS = (
-    *("errors", "seeding", "extras", "strictjson", "tasks", "episodes", "spaces", "families", "registration"),
+    *("errors", "checks", "seeding", "extras", "strictjson", "tasks", "episodes", "spaces", "families", "registration"),
     *("stats", "journal", "chat", "playing", "ict", "runs", "cli"),
 )
 

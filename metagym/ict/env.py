@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import gymnasium
 
 from metagym import chat
+from metagym.checks import mapping, shown, whole
 from metagym.episodes import Episode, Repair, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
 from metagym.families import Family, load_family
@@ -20,7 +21,7 @@ from metagym.playing.actor import settings_from
 from metagym.playing.hosts import HostPool, make_pool
 from metagym.playing.runner import MAX_PROMPT, PlaySettings, check_prompt, play_async
 from metagym.playing.stand_ins import resolve
-from metagym.seeding import derive
+from metagym.seeding import check_seed, derive
 from metagym.spaces import FreeText
 from metagym.tasks import Exhaustion, Task, TaskStream
 
@@ -107,9 +108,7 @@ class ICTEnv(gymnasium.Env[str, str]):
     ) -> None:
         if reward not in get_args(RewardKind):
             raise BadInput(f"reward is one of {', '.join(get_args(RewardKind))}, got {reward!r}")
-        for name, number in (("batch_size", batch_size), ("meta_turns", meta_turns)):
-            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise BadInput(f"{name} is a whole number of at least 1, got {number!r}")
+        batch_size, meta_turns = whole("batch_size", batch_size, 1), whole("meta_turns", meta_turns, 1)
         if render_mode not in (None, "ansi"):
             raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
         self.seat = settings_from(options)
@@ -129,7 +128,7 @@ class ICTEnv(gymnasium.Env[str, str]):
         self.batch_size, self.meta_turns, self.reward_kind = batch_size, meta_turns, reward
         self.start_prompt = check_prompt(self.family.system_prompt if system_prompt is None else system_prompt)
         self.when_exhausted: Exhaustion = when_exhausted
-        self.pool, self._own_pool = make_pool(hosts, self.family, env_deadline)
+        self.pool, self._own_pool = make_pool(hosts, self.family, self.settings.env_deadline)
         self.player: Player = self.play
         self.render_mode = render_mode
         self.observation_space = FreeText()
@@ -182,9 +181,9 @@ class ICTEnv(gymnasium.Env[str, str]):
     ) -> tuple[str, dict[str, Any]]:
         """The awaitable twin of `reset`."""
         if seed is not None:
-            seed = int(seed)
+            seed = check_seed(seed)
+        wanted = mapping("options of reset", options)
         super().reset(seed=seed)
-        wanted = dict(options or {})
         for name in wanted:
             if name not in _OPTIONS:
                 raise BadInput(f"reset knows the options {', '.join(_OPTIONS)}, got {name!r}")
@@ -194,15 +193,22 @@ class ICTEnv(gymnasium.Env[str, str]):
         stream = TaskStream(self.tasks, derive(self.meta_seed, "tasks"), self.when_exhausted)
         self.prompt = check_prompt(wanted.get("system_prompt", self.start_prompt))
         if wanted.get("tasks") is not None:
-            tasks = [self._task(item) for item in wanted["tasks"]]
-            if not tasks:
-                raise BadInput("the option 'tasks' is an empty list; leave it out to draw a batch")
+            tasks = self._named(wanted["tasks"])
             stream.hold_back(task.id for task in tasks)
         else:
             tasks = stream.take(self.batch_size)
         self.batch = await self.player("turn/0/batch", tasks, self.prompt)
         self.turn, self.stream = 0, stream
         return self._observe(), self._info(None)
+
+    def _named(self, tasks: Any) -> list[Task]:
+        """The tasks of the option `tasks`."""
+        if isinstance(tasks, (str, Task, Mapping)) or not isinstance(tasks, Iterable):
+            raise BadInput(f"the option 'tasks' is a list of tasks, got {shown(tasks)}; write [task] for a single one")
+        found = [self._task(item) for item in tasks]
+        if not found:
+            raise BadInput("the option 'tasks' is an empty list; leave it out to draw a batch")
+        return found
 
     def _task(self, item: Any) -> Task:
         """A task of this split from an id, a task or its JSON."""

@@ -282,6 +282,8 @@ def make_pool(hosts: str | HostPool | None, family: Family, deadline: float) -> 
         BadInput: Unknown setting, or a kind that the family does not allow.
     """
     if hosts is not None and not isinstance(hosts, str):
+        if not callable(getattr(hosts, "host", None)):
+            raise BadInput(f"hosts is 'inline', 'thread', 'process', 'process:<n>' or a pool, got {hosts!r}")
         return hosts, False
     kind, _, count = (hosts or family.host).partition(":")
     if kind in ("inline", "thread") and not count:

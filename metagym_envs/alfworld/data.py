@@ -97,7 +97,11 @@ def games_for(data: str, environ: Mapping[str, str] | None = None) -> Games:
         raise NoTasks(f"{VARIABLE} is set to an empty text: {WAYS_OUT}")
     from metagym_envs.alfworld.published import published_games
 
-    return published_games(Path(value.strip()).expanduser())
+    try:
+        place = Path(value.strip()).expanduser()
+    except RuntimeError as error:  # no such user, or no home
+        raise BadInput(f"{VARIABLE} is {value.strip()!r}, whose ~ stands for no folder ({error}): {WAYS_OUT}") from None
+    return published_games(place)
 
 
 @dataclass(frozen=True)

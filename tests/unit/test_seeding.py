@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,7 +47,7 @@ def test_s05_seed_zero_is_a_seed() -> None:
     assert rng(0, "x").random() == rng(0, "x").random()
 
 
-@pytest.mark.parametrize("bad", [-1, 1.5, None, True, "1"])
+@pytest.mark.parametrize("bad", [-1, 1.5, None, True, "1", np.array([1, 2]), np.bool_(True)])
 def test_what_is_no_seed_is_refused(bad: object) -> None:
     with pytest.raises(BadInput):
         derive(bad)  # type: ignore[arg-type]
@@ -59,3 +60,8 @@ def test_a_name_is_text_or_integer() -> None:
         derive(0, 1.5)  # type: ignore[arg-type]
     assert derive(0, "1") != derive(0, 1)
     assert derive(0, "a", "b") != derive(0, "ab")
+
+
+def test_seeds_of_numpy_are_seeds() -> None:
+    assert type(check_seed(np.int64(7))) is int
+    assert derive(np.int64(7), "a") == derive(7, "a")  # type: ignore[arg-type]

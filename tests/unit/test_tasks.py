@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -132,3 +133,27 @@ def test_putting_back_undoes_taking() -> None:
     batch = stream.take(4)
     stream.put_back(batch)
     assert stream.take(4) == batch
+
+
+def test_a_stream_walks_a_task_set_and_nothing_else() -> None:
+    with pytest.raises(BadInput, match=r"TaskStream\(TaskSet\(tasks\), seed\)"):
+        TaskStream([Task("F", "x")], 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, "2", True, None])
+def test_numbers_of_tasks_are_whole_and_positive(count: object) -> None:
+    tasks = tasks_named("F", 9)
+    for refused in (lambda: TaskStream(tasks, 0).take(count), lambda: tasks.sample(count, 0)):  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="the number of tasks"):
+            refused()
+
+
+def test_numbers_of_numpy_count_tasks() -> None:
+    tasks = tasks_named("F", 9)
+    assert TaskStream(tasks, np.int64(3)).take(np.int64(2)) == TaskStream(tasks, 3).take(2)  # type: ignore[arg-type]
+    assert tasks.sample(np.int64(4), 0) == tasks.sample(4, 0)  # type: ignore[arg-type]
+
+
+def test_task_types_that_are_no_list_are_refused() -> None:
+    with pytest.raises(BadInput, match="task types are a list of names, got 5; F/train has a, b"):
+        tasks_named("F", 9, types=("a", "b")).of_types(5)  # type: ignore[arg-type]

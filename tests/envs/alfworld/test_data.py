@@ -152,6 +152,13 @@ def test_s09_a_variable_set_to_nothing(no_network, value):
     says_the_ways_out(caught)
 
 
+def test_a_home_that_is_not_there_is_named(no_network):
+    with pytest.raises(BadInput, match="whose ~ stands for no folder") as caught:
+        published("~nobody-of-this-name/x")
+    says_the_ways_out(caught)
+    assert "~nobody-of-this-name/x" in str(caught.value)
+
+
 def test_s09_published_without_the_variable(no_network):
     with pytest.raises(NoTasks) as caught:
         games_for("published", {})

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,10 +141,37 @@ def test_a_task_given_twice_is_played_twice_and_counts_twice() -> None:
     assert info["mean_return"] == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("options", [{"task": ["x"]}, {"tasks": []}, {"system_prompt": 3}, {"system_prompt": "\x00"}])
-def test_unknown_and_bad_options_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(BadInput):
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"task": ["x"]}, "'task'"),
+        ({"tasks": []}, "an empty list"),
+        ({"tasks": 5}, "'tasks' is a list of tasks, got 5"),
+        ({"tasks": "train-1"}, "'tasks' is a list of tasks, got 'train-1'; write \\[task\\]"),
+        ({"tasks": {"id": "train-1"}}, "'tasks' is a list of tasks"),
+        ({"tasks": Task("Guess", "train-1")}, "'tasks' is a list of tasks"),
+        ({"tasks": [5]}, "has no task 5"),
+        ({"system_prompt": 3}, "system prompt is text"),
+        ({"system_prompt": "\x00"}, "NUL"),
+        ("str", "options of reset is a dict, got 'str'"),
+    ],
+)
+def test_unknown_and_bad_options_are_refused(options: Any, named: str) -> None:
+    with pytest.raises(BadInput, match=named):
         make().reset(seed=0, options=options)
+
+
+@pytest.mark.parametrize("seed", ["a", 1.5, -1, True])
+def test_what_is_no_seed_is_refused_and_never_cut(seed: Any) -> None:
+    with pytest.raises(BadInput, match="seed must be a non-negative integer"):
+        make().reset(seed=seed)
+
+
+def test_numbers_of_numpy_are_taken() -> None:
+    env = make(batch_size=np.int64(2), meta_turns=np.int64(1), max_steps=np.int64(1))
+    same = make(batch_size=2, meta_turns=1, max_steps=1)
+    assert env.reset(seed=np.int64(3)) == same.reset(seed=3)  # type: ignore[arg-type]
+    assert env.step("x") == same.step("x")
 
 
 def test_a_task_of_another_split_is_an_error() -> None:
@@ -320,6 +348,22 @@ def test_a_step_before_reset_is_an_error() -> None:
         {"actor": "rules"},
         {"hosts": "cloud"},
         {"colour": "red"},
+        {"task_types": 5},
+        {"max_steps": "50"},
+        {"max_steps": 2.5},
+        {"max_steps": True},
+        {"concurrency": "3"},
+        {"history": "a"},
+        {"temperature": "a"},
+        {"max_tokens": "a"},
+        {"choose": "yes"},
+        {"max_failures": "x"},
+        {"model_deadline": "x"},
+        {"env_deadline": 0},
+        {"view": {"episodes": "a"}},
+        {"view": "episodes"},
+        {"clean": "no"},
+        {"hosts": 5},
     ],
 )
 def test_bad_arguments_are_refused_at_once(arguments: dict[str, Any]) -> None:
