@@ -6,8 +6,10 @@ from typing import Any
 
 import gymnasium
 
+from metagym.checks import flag, mapping, whole
 from metagym.errors import BadInput
 from metagym.families import Family, load_family
+from metagym.seeding import check_seed
 from metagym.spaces import FreeText
 from metagym.tasks import Task
 
@@ -39,7 +41,8 @@ class TaskEnv(gymnasium.Env[str, str]):
     * ``clean``: False sends actions as they are.
     * further keyword arguments: options of the family, e.g. ``engine="native"`` for ALFWorld.
 
-    ``reset(options={"task": <Task or id>})`` opens one task by name; otherwise the seed draws one.
+    ``reset(options={"task": <Task or id>})`` opens one task by name; otherwise the seed draws one. Further options are
+    those of the inner environment's reset, e.g. ``"expert_plan": True`` for ALFWorld; its info comes through.
 
     ## Source
     The family's own documentation.
@@ -61,10 +64,8 @@ class TaskEnv(gymnasium.Env[str, str]):
             raise BadInput(f"there is nothing to render: render_mode must be None, got {render_mode!r}")
         self.family = load_family(family, **options)
         self.tasks = self.family.task_set(split or self.family.splits[0], task_types)
-        self.max_steps = max_steps if max_steps is not None else self.family.max_steps
-        if self.max_steps < 1:
-            raise BadInput(f"max_steps is at least 1, got {self.max_steps}")
-        self.clean = clean
+        self.max_steps = self.family.max_steps if max_steps is None else whole("max_steps", max_steps, 1)
+        self.clean = flag("clean", clean)
         self.render_mode = None
         self.observation_space = FreeText()
         self.action_space = FreeText()
@@ -80,17 +81,15 @@ class TaskEnv(gymnasium.Env[str, str]):
 
         Args:
             seed: Seed of the draw, as in Gymnasium.
-            options: ``{"task": <Task or task id>}`` or None.
+            options: ``task`` (a `Task` or its id) and whatever the inner environment's reset knows; or None.
 
         Raises:
-            BadInput: Unknown option.
+            BadInput: The seed or the options are not usable, or the inner environment refuses an option.
             UnknownName: The task is not in this split.
         """
-        super().reset(seed=seed)
-        wanted = dict(options or {})
+        wanted = mapping("options of reset", options)
+        super().reset(seed=None if seed is None else check_seed(seed))
         named = wanted.pop("task", None)
-        if wanted:
-            raise BadInput(f"reset knows the option 'task', got {sorted(wanted)}")
         if named is None:
             self.task = self.tasks[int(self.np_random.integers(len(self.tasks)))]
         else:
@@ -98,10 +97,15 @@ class TaskEnv(gymnasium.Env[str, str]):
         if self._inner is not None:
             self._inner.close()
             self._inner = None  # opening may fail: a closed environment is not to be stepped
-        self._inner = self.family.open(self.task)
+        inner = self.family.open(self.task)
         self._steps, self._return = 0, 0.0
-        # A task's own seed makes it what it is; the reset seed only draws the task.
-        self._observation, info = self._inner.reset(seed=self.task.seed)
+        try:
+            # A task's own seed makes it what it is; the reset seed only draws the task.
+            self._observation, info = inner.reset(seed=self.task.seed, options=wanted or None)
+        except BaseException:
+            inner.close()
+            raise
+        self._inner = inner
         self._last_info = {**info, "task": self.task.to_json()}
         self._last_info.setdefault("success", self.family.success(info, 0.0, False))
         return self._observation, self._last_info

@@ -180,8 +180,6 @@ def test_the_plain_task_environment_keeps_success_apart_and_caps_steps() -> None
     assert (reward, terminated, truncated, info["success"]) == (1.0, True, False, True)
     with pytest.raises(BadInput):
         env.step(3)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="'task'"):
-        env.reset(options={"colour": 1})
 
 
 def test_importing_the_package_imports_no_model_library_and_no_engine() -> None:
