@@ -86,6 +86,11 @@ class EvalConfig:
         object.__setattr__(self, "seeds", tuple(check_seed(seed) for seed in self.seeds))
         if self.train_family is None and self.train_family_options:
             raise BadInput("options of a training family are given, and no training family")
+        if self.train_family is not None and all(arm.reflector is None for arm in self.arms):
+            raise BadInput(
+                f"training family {self.train_family} is given, and no arm has a reflector to adapt on it: add one "
+                "(--reflector name=<spec>), or leave the training family out"
+            )
         if self.run.eval_tasks < 1:
             raise BadInput("an evaluation needs at least one held-out task")
 

@@ -114,6 +114,8 @@ def test_another_training_family_may_be_built_with_options(doors: None) -> None:
     assert {kind: e.value for kind, e in score(config)[1].by_type.items()} == {"oak": 0.0, "iron": 1.0}
     with pytest.raises(BadInput, match="no training family"):
         settings(train_family_options=(("kind", "iron"),))
+    with pytest.raises(BadInput, match="training family Nope is given, and no arm has a reflector"):
+        settings(Arm("p", prompt="x"), train_family="Nope")
 
 
 def test_the_papers_batch_sizes_are_presets() -> None:
