@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -152,8 +152,8 @@ def run(
 
     values = dict(locals())
     config = _config(values, meta_turns, 8)
-    path = out or free_folder(config.family, config.seed)
-    with _resumable(path), shown_run(config, quiet) as on_event:
+    path = _run_folder(out, resume, config.family, config.seed)
+    with _resumable(path) as on_open, shown_run(config, quiet) as on_event:
         folder = asyncio.run(
             run_ict(
                 config,
@@ -164,6 +164,7 @@ def run(
                 budget=_budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
+                on_open=on_open,
                 on_event=on_event,
             )
         )
@@ -214,8 +215,10 @@ def collect(
 
     values = {**locals(), "eval_split": None, "eval_types": None, "eval_tasks": 0}
     config = _config(values, meta_turns, 4)
+    if not rows.name:
+        raise BadInput(f"rows cannot be written to {rows}: --rows names no file")
     path = out or rows.with_name(rows.name + ".run")
-    with _resumable(path), shown_collect(config, meta_episodes, quiet) as on_event:
+    with _resumable(path) as on_open, shown_collect(config, meta_episodes, quiet) as on_event:
         count, card = asyncio.run(
             collect_ict(
                 config,
@@ -228,6 +231,7 @@ def collect(
                 budget=_budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
+                on_open=on_open,
                 on_event=on_event,
             )
         )
@@ -312,8 +316,8 @@ def evaluate(
         train_family,
         tuple(sorted(key_values(train_option).items())),
     )
-    path = out or free_folder(f"eval-{config.run.family}", config.run.seed)
-    with _resumable(path), shown_eval(config, quiet) as on_event:
+    path = _run_folder(out, resume, f"eval-{config.run.family}", config.run.seed)
+    with _resumable(path) as on_open, shown_eval(config, quiet) as on_event:
         result = asyncio.run(
             eval_ict(
                 config,
@@ -324,6 +328,7 @@ def evaluate(
                 budget=_budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
+                on_open=on_open,
                 on_event=on_event,
             )
         )
@@ -331,21 +336,27 @@ def evaluate(
     typer.echo(f"run folder: {path}")
 
 
-@contextmanager
-def _resumable(path: Path) -> Iterator[None]:
-    """Whoever stops a run, or whatever does, is told how it goes on."""
-    from metagym.runs.folder import is_run
+def _run_folder(out: Path | None, resume: bool, name: str, seed: int) -> Path:
+    """Where the run goes: the folder asked for, or a new one under runs/."""
+    if resume and out is None:
+        raise BadInput("--resume needs --out: the folder of the run to go on with")
+    return out or free_folder(name, seed)
 
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[Callable[[], None]]:
+    """Whoever stops a run, or whatever does, is told how it goes on; yields what is to be called once it is open."""
     hint = f"{path} holds what was played and paid; go on with the same command, --out {path} and --resume"
+    opened: list[bool] = []
     try:
-        yield
+        yield lambda: opened.append(True)
     except KeyboardInterrupt:
-        typer.echo(f"stopped: {hint}", err=True)
+        typer.echo(f"stopped: {hint}" if opened else "stopped", err=True)
         raise typer.Exit(130) from None
     except (RunError, BadInput):
         raise  # refused before it began
     except MetaGymError:
-        if is_run(path):
+        if opened:
             typer.echo(hint, err=True)
         raise
 

@@ -8,11 +8,13 @@ number of the process that wrote last.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
 import re
 import shutil
+import stat
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -249,10 +251,12 @@ def write_atomically(path: Path, text: str) -> None:
     """Writes a UTF-8 file so that readers see the old or the new one and never a part.
 
     Raises:
-        StoreError: The disk or the permissions refuse it; the old file is as it was.
+        StoreError: The disk or the permissions refuse it, or a folder, device, socket or pipe stands there; what was
+            there is as it was.
     """
     temporary = ""
     try:
+        refuse_special(path)
         fd, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
         with os.fdopen(fd, "wb") as file:
             file.write(text.encode("utf-8", "backslashreplace"))
@@ -266,6 +270,22 @@ def write_atomically(path: Path, text: str) -> None:
     finally:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuses a place where something stands that is no regular file: a rename would do away with it.
+
+    Raises:
+        OSError: A folder, device, socket or pipe stands there, or the path cannot be looked at.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(errno.EEXIST, "it is a device, socket or pipe, and no regular file")
 
 
 def _sweep(folder: Path, present: list[str]) -> None:

@@ -23,7 +23,7 @@ from metagym.ict.collect import collect, data_card
 from metagym.ict.config import RunConfig, build_family
 from metagym.ict.evaluate import EvalConfig, Row, check, evaluate
 from metagym.ict.loop import Event, Loop, Seats, memory_records, versions
-from metagym.runs.folder import RunFolder, base_manifest, write_atomically
+from metagym.runs.folder import RunFolder, base_manifest, refuse_special, write_atomically
 
 CACHE_MODES = ("write", "read", "replay-only", "off")
 
@@ -87,6 +87,7 @@ async def run_ict(
     budget: Budget | None = None,
     hosts: Any = None,
     concurrency: int | None = None,
+    on_open: Callable[[], None] = lambda: None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> Path:
     """Runs the online loop in a run folder.
@@ -100,6 +101,7 @@ async def run_ict(
         budget: Hard limits of calls, tokens and money; a resumed run counts what it has paid already.
         hosts: See `metagym.play`.
         concurrency: Episodes at once.
+        on_open: Called when the run folder is this process's to write.
         on_event: Told of everything that happens.
 
     Returns:
@@ -112,6 +114,7 @@ async def run_ict(
     mode = _check_mode(cache_mode)
     family, found = _checked(config, hosts, concurrency)
     with _folder(Path(path), _manifest("ict run", config, found), resume, overwrite, mode) as folder:
+        on_open()
         models = _Models(folder, mode, budget)
         seats = Seats.of(config, family, **models.layers)
 
@@ -140,6 +143,7 @@ async def collect_ict(
     budget: Budget | None = None,
     hosts: Any = None,
     concurrency: int | None = None,
+    on_open: Callable[[], None] = lambda: None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> tuple[int, Path]:
     """Collects training rows in a run folder and writes them, with a data card, to `rows_file`.
@@ -155,6 +159,7 @@ async def collect_ict(
         budget: As for `run_ict`.
         hosts: As for `run_ict`.
         concurrency: As for `run_ict`.
+        on_open: As for `run_ict`.
         on_event: As for `run_ict`.
 
     Returns:
@@ -163,9 +168,12 @@ async def collect_ict(
     mode = _check_mode(cache_mode)
     config = replace(config, eval_tasks=0)
     family, found = _checked(config, hosts, concurrency)
-    _writable(rows_file)
+    card = rows_file.with_name(rows_file.name + ".md") if rows_file.name else rows_file
+    for file in (rows_file, card):
+        _writable(file)
     manifest = _manifest("ict collect", config, found, meta_episodes=meta_episodes)
     with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
+        on_open()
         models = _Models(folder, mode, budget)
         seats = Seats.of(config, family, **models.layers)
         try:
@@ -182,21 +190,19 @@ async def collect_ict(
             await models.close(seats)
         folder.records.append("end", {"kind": "end", "meta_episodes": meta_episodes})
     write_atomically(rows_file, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
-    card = rows_file.with_name(rows_file.name + ".md")
     write_atomically(card, data_card(config, rows, found))
     return len(rows), card
 
 
 def _writable(file: Path) -> None:
-    """Finds out before anything is paid whether the rows can be written.
+    """Finds out before anything is paid whether the rows, and their card, can be written.
 
     Raises:
         StoreError: They cannot.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
+        refuse_special(file)
         with tempfile.TemporaryFile(dir=file.parent):
             pass
     except (OSError, ValueError) as error:
@@ -214,6 +220,7 @@ async def eval_ict(
     budget: Budget | None = None,
     hosts: Any = None,
     concurrency: int | None = None,
+    on_open: Callable[[], None] = lambda: None,
     on_event: Callable[[str, int, Event], None] = lambda arm, seed, event: None,
 ) -> list[Row]:
     """Scores arms side by side in a run folder; see `metagym.ict.evaluate.evaluate`.
@@ -227,6 +234,7 @@ async def eval_ict(
         budget: As for `run_ict`.
         hosts: As for `run_ict`.
         concurrency: As for `run_ict`.
+        on_open: As for `run_ict`.
         on_event: Told the arm, the seed and what happens.
     """
     mode = _check_mode(cache_mode)
@@ -234,6 +242,7 @@ async def eval_ict(
     settings = {name: value for name, value in config.to_json().items() if name != "run"}
     manifest = _manifest("ict eval", config.run, found, **settings)
     with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
+        on_open()
         models = _Models(folder, mode, budget)
         try:
             rows = await evaluate(

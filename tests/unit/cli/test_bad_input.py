@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from metagym.journal import Journal
 from metagym.runs.folder import RECORDS, REPLIES
 from tests.unit.cli.conftest import SMALL, Command
 
@@ -74,6 +75,9 @@ def test_s09_an_empty_data_folder_names_variable_folder_and_ways_out(
         (("--prompt", "@huge"), "200,000 characters; at most 100,000"),
         (("--resume",), "not a run folder"),
         (("--resume", "--overwrite"), "exclude each other"),
+        (("--view", "episodes=x"), "episodes is a whole number of at least 1, got 'x'"),
+        (("--view", "thoughts=x"), "thoughts is True or False, got 'x'"),
+        (("--model-deadline", "0"), "model_deadline is above 0"),
     ],
 )
 def test_unusable_values_are_one_sentence_and_make_no_folder(
@@ -101,6 +105,7 @@ def test_unusable_values_are_one_sentence_and_make_no_folder(
         (("--reflector", "rules"), "name=..., got 'rules'"),
         (("--reflector", "mine=gpt"), "known are rules"),
         (("--train-family", "Nowhere"), "registered are"),
+        (("--prompt", "a=b", "--train-family", "Nope"), "training family Nope is given, and no arm has a reflector"),
         (("--train-types", "steel"), "it has oak, iron"),
         (("--test-types", "steel"), "it has oak, iron"),
         (("--train-option", "a=1"), "no training family"),
@@ -121,6 +126,32 @@ def test_rows_that_cannot_be_written_are_noticed_first(cli: Command, tmp_path: P
     done = cli("ict", "collect", "--family", "Doors", "--rows", rows, "--out", "run", "--quiet")
     assert f"rows cannot be written to {rows}" in done.sentence
     assert not (tmp_path / "run").exists()
+
+
+def test_rows_that_name_no_file_are_refused(cli: Command, tmp_path: Path, doors: None) -> None:
+    done = cli("ict", "collect", "--family", "Doors", "--rows", ".", "--quiet")
+    assert "rows cannot be written to ." in done.sentence and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.md"])
+def test_rows_never_take_the_place_of_what_is_no_file(cli: Command, tmp_path: Path, doors: None, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    done = cli("ict", "collect", "--family", "Doors", "--rows", "rows.jsonl", "--out", "run", "--quiet")
+    assert f"rows cannot be written to {name}: it is a device, socket or pipe" in done.sentence
+    assert (tmp_path / name).is_fifo() and not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "eval"])
+def test_resume_names_its_folder(cli: Command, tmp_path: Path, doors: None, command: str) -> None:
+    assert "--resume needs --out" in cli("ict", command, "--family", "Doors", "--resume", "--quiet").sentence
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_use_is_refused_without_a_hint(cli: Command, tmp_path: Path, doors: None) -> None:
+    assert cli(*DOORS, "--out", "run").code == 0
+    with Journal.open(tmp_path / "run" / RECORDS, "w"):
+        for more in (("--resume",), ("--overwrite",)):
+            assert "records.jsonl is being written by process" in cli(*DOORS, "--out", "run", *more).sentence
 
 
 @pytest.mark.parametrize("out", ["file", "file/run", "/proc/nowhere", "/dev/null", "x" * 300])

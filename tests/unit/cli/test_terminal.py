@@ -179,6 +179,8 @@ def test_s16_ctrl_c_ends_at_once_on_a_terminal_and_says_how_to_go_on(tmp_path: P
     try:
         while b"0/585" not in shown:  # the bar is there before the first episode has ended
             shown += os.read(master, 4096)
+        while not (tmp_path / "run" / "manifest.json").exists():
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         while True:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 
 import pytest
 
@@ -214,6 +215,29 @@ def test_a_failed_atomic_write_keeps_the_old_file(tmp_path, monkeypatch):
         write_atomically(path, "new")
     assert path.read_text("utf-8") == "old 鍵"
     assert [item.name for item in tmp_path.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe"])
+def test_an_atomic_write_replaces_regular_files_only(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)  # the address of a socket is short
+    path = tmp_path / "there"
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+        if kind != "pipe":
+            (tmp_path / "link").symlink_to(path)
+            path = tmp_path / "link"
+    before = path.lstat()
+    names = sorted(item.name for item in tmp_path.iterdir())
+    with pytest.raises(StoreError, match="cannot be written: it is a "):
+        write_atomically(path, "new")
+    after = path.lstat()
+    assert (after.st_mode, after.st_ino) == (before.st_mode, before.st_ino)
+    assert sorted(item.name for item in tmp_path.iterdir()) == names
 
 
 def test_differences_are_named_in_order():
