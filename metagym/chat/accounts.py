@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -12,6 +11,7 @@ from typing import Any
 from metagym.chat.layers import Layer
 from metagym.chat.tokens import bound_prompt
 from metagym.chat.types import ChatModel, Reply, Request
+from metagym.checks import number, whole
 from metagym.episodes import Usage
 from metagym.errors import BadInput, BudgetExceeded, ChatError
 
@@ -33,11 +33,9 @@ class Budget:
     def __post_init__(self) -> None:
         """Limits are finite and not negative; 0 allows nothing."""
         for name in ("calls", "tokens", "cost"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-                raise BadInput(f"a budget of {name} is a number of at least 0, got {value!r}")
+            if (value := getattr(self, name)) is not None:
+                check = number if name == "cost" else whole
+                object.__setattr__(self, name, check(f"a budget of {name}", value, 0))
 
 
 @dataclass(slots=True)
@@ -194,7 +192,8 @@ class Ledger:
         """Which limit one more call would pass, in words; None if it fits."""
         spent, budget = self._spent, self.budget
         if budget.calls is not None and spent.calls + reserved.calls + 1 > budget.calls:
-            return f"the budget of {budget.calls} calls is used up ({spent.calls} made); the call was not made"
+            made = f"{spent.calls} made" + (f", {reserved.calls} under way" if reserved.calls else "")
+            return f"the budget of {budget.calls} calls is used up ({made}); the call was not made"
         if budget.tokens is not None and spent.tokens + reserved.tokens + tokens > budget.tokens:
             return (
                 f"the next call may take {tokens} tokens, with {spent.tokens} of the budget of {budget.tokens} spent: "

@@ -53,7 +53,8 @@ def load(
         seat: ``actor``, ``reflector``, ...: the stand-in that ``rules`` takes, and the account that calls without a tag
             go to.
         seed: Seed of the stand-in and of the waiting times between retries.
-        family: The family whose stand-ins ``rules`` means.
+        family: The family whose stand-ins ``rules`` means; by default the only registered one that has one for the
+            seat.
         cache: File of the reply cache, or an open store shared by several models. ``rules`` is never cached: asking it
             again is cheaper.
         cache_mode: ``write`` reads and writes, ``read`` never writes, ``replay-only`` raises `CacheMiss` instead of
@@ -66,7 +67,7 @@ def load(
         MissingExtra: The spec needs an optional dependency; the message holds the pip command.
         StoreError: The cache file cannot be used.
     """
-    check_seed(seed)
+    seed = check_seed(seed)
     if not isinstance(spec, str):
         return _layered(_from_object(spec), seat, cache, cache_mode, budget)
     from metagym.chat.specs import parse_spec
@@ -119,13 +120,30 @@ def _stand_in(name: str, seat: str, seed: int, family: str | Family | None) -> C
     if name or isinstance(family, str):
         chosen = load_family(name or str(family))
     elif family is None:
-        raise SpecError("'rules' means a family's stand-in: write rules:<Family>, or give load() the family")
+        chosen = _only_family_with(seat)
     else:
         chosen = family
     if seat not in chosen.stand_ins:
         there = ", ".join(sorted(chosen.stand_ins)) or "none"
         raise SpecError(f"family {chosen.name} has no scripted stand-in for the seat {seat!r}; it has {there}")
     return _from_object(chosen.stand_ins[seat](seed))
+
+
+def _only_family_with(seat: str) -> Family:
+    from metagym.families import family_names, load_family
+
+    found = {}
+    for name in family_names():
+        try:
+            family = load_family(name)
+        except Exception:  # a plugin's family may fail in any way; it is not the one that is meant
+            continue
+        if seat in family.stand_ins:
+            found[name] = family
+    if len(found) != 1:
+        there = f"; {', '.join(found)} have one for the seat {seat!r}" if found else ""
+        raise SpecError(f"'rules' means a family's stand-in: write rules:<Family>, or give load() the family{there}")
+    return next(iter(found.values()))
 
 
 def _python(spec: Spec, seed: int) -> ChatModel:

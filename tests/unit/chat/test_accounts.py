@@ -176,3 +176,19 @@ def test_senseless_budgets_are_refused(bad):
 def test_an_account_is_read_back_equal():
     account = Account(Usage(1, 2, 3, cost=0.5), cached=4, retries=5, failed=6, cut=7, absent=8)
     assert Account.from_json(json.loads(json.dumps(account.to_json()))) == account
+
+
+def test_the_message_of_a_used_up_budget_tells_what_is_under_way():
+    ledger = Ledger(Budget(calls=2))
+
+    async def work() -> None:
+        await ledger.reserve(0, 0.0)
+        ledger.settle("actor", 0, 0.0, Reply("ok"))
+        await ledger.reserve(0, 0.0)
+        with pytest.raises(BudgetExceeded, match=r"budget of 2 calls is used up \(1 made, 1 under way\)"):
+            await ledger.reserve(0, 0.0)
+        ledger.settle("actor", 0, 0.0, Reply("ok"))
+        with pytest.raises(BudgetExceeded, match=r"budget of 2 calls is used up \(2 made\)"):
+            await ledger.reserve(0, 0.0)
+
+    asyncio.run(work())

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from metagym import families
 from metagym.chat import Reply, Usage, find_layer, load, scripted
 from metagym.chat.accounts import Accounted, Budget, Ledger
 from metagym.chat.cache import Cached
@@ -55,9 +56,21 @@ def test_rules_finds_a_registered_family_by_name(ask):
         load("rules:ToyByName")
 
 
-def test_rules_says_what_is_missing():
-    with pytest.raises(SpecError, match="rules:<Family>"):
+def test_bare_rules_means_the_only_registered_family_that_has_a_stand_in(ask, monkeypatch):
+    def broken() -> Family:
+        raise OSError("gone")
+
+    known = {"Toy": lambda: make_family(actor=seat_model), "Acme/Bare": make_family, "Broken": broken}
+    monkeypatch.setattr(families, "_factories", known)
+    assert text_of(load("rules", seed=4), ask()) == "seed 4"
+    with pytest.raises(SpecError, match="write rules:<Family>, or give load.. the family$"):
+        load("rules", seat="reflector")
+    known["Acme/Other"] = known["Toy"]
+    with pytest.raises(SpecError, match="write rules:<Family>.*; Toy, Acme/Other have one for the seat 'actor'"):
         load("rules")
+
+
+def test_rules_says_what_is_missing():
     with pytest.raises(SpecError, match=r"no scripted stand-in for the seat 'reflector'; it has actor"):
         load("rules", family=make_family(actor=seat_model), seat="reflector")
 
