@@ -52,9 +52,9 @@ def number(name: str, value: Any, low: float, high: float = math.inf, *, above: 
     Raises:
         BadInput: It is outside, not finite, or no number (booleans and texts are none).
     """
-    limits = f"{'above' if above else 'at least'} {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+    limits = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{'above' if above else 'at least'} {low:g}"
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise BadInput(f"{name} is a number {limits}, got {shown(value)}")
+        raise BadInput(f"{name} is a number ({limits}), got {shown(value)}")
     try:
         found = float(value)
     except OverflowError:

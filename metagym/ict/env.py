@@ -109,6 +109,8 @@ class ICTEnv(gymnasium.Env[str, str]):
         if reward not in get_args(RewardKind):
             raise BadInput(f"reward is one of {', '.join(get_args(RewardKind))}, got {reward!r}")
         batch_size, meta_turns = whole("batch_size", batch_size, 1), whole("meta_turns", meta_turns, 1)
+        if when_exhausted not in get_args(Exhaustion):
+            raise BadInput(f"when_exhausted is one of {', '.join(get_args(Exhaustion))}, got {when_exhausted!r}")
         if render_mode not in (None, "ansi"):
             raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
         self.seat = settings_from(options)
@@ -182,7 +184,7 @@ class ICTEnv(gymnasium.Env[str, str]):
         """The awaitable twin of `reset`."""
         if seed is not None:
             seed = check_seed(seed)
-        wanted = mapping("options of reset", options)
+        wanted = mapping("the argument options of reset", options)
         super().reset(seed=seed)
         for name in wanted:
             if name not in _OPTIONS:

@@ -87,7 +87,7 @@ class TaskEnv(gymnasium.Env[str, str]):
             BadInput: The seed or the options are not usable, or the inner environment refuses an option.
             UnknownName: The task is not in this split.
         """
-        wanted = mapping("options of reset", options)
+        wanted = mapping("the argument options of reset", options)
         super().reset(seed=None if seed is None else check_seed(seed))
         named = wanted.pop("task", None)
         if named is None:

@@ -227,14 +227,6 @@ class RunFolder:
         self.close()
 
 
-def is_run(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a run."""
-    try:
-        return (Path(path) / MANIFEST).is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def manifest_differences(old: Any, new: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
     """The fields in which two manifests differ, as (dotted name, old value, new value), in sorted order.
 

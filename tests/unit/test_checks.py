@@ -34,7 +34,7 @@ def test_what_is_no_whole_number_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [True, None, "0.5", [0.5], 1j, np.bool_(True), np.array([0.5])])
 def test_what_is_no_number_is_refused(value: Any) -> None:
-    with pytest.raises(BadInput, match="share is a number from 0 to 1, got "):
+    with pytest.raises(BadInput, match=r"share is a number \(from 0 to 1\), got "):
         number("share", value, 0, 1)
 
 

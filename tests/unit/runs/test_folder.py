@@ -10,7 +10,7 @@ from metagym.errors import BadInput, MetaGymWarning, RunError, StoreError, Store
 from metagym.journal import Journal
 from metagym.runs import RunFolder, base_manifest
 from metagym.runs import folder as folder_module
-from metagym.runs.folder import is_run, manifest_differences, write_atomically
+from metagym.runs.folder import MANIFEST, manifest_differences, write_atomically
 from metagym.strictjson import strict_json
 
 
@@ -41,7 +41,6 @@ def test_a_new_run_can_be_written_and_read(tmp_path):
         "timing.jsonl",
         "timing.jsonl.lock",
     ]
-    assert is_run(run.path) and not is_run(tmp_path)
 
 
 def test_s05_zero_settings_stay_zero_in_the_manifest(tmp_path):
@@ -103,7 +102,7 @@ def test_a_folder_that_a_killed_start_left_behind_is_taken(tmp_path):
     Journal.open(tmp_path / "records.jsonl", "w").close()
     (tmp_path / ".writing-abc").write_text("half a manifest")
     RunFolder.create(tmp_path, manifest()).close()
-    assert is_run(tmp_path)
+    assert (tmp_path / MANIFEST).is_file()
 
 
 def test_records_without_a_manifest_are_not_taken_over(tmp_path):
@@ -147,7 +146,7 @@ def test_two_writers_are_told_apart(tmp_path):
             RunFolder.resume(tmp_path, manifest())
         with pytest.raises(StoreLocked):
             RunFolder.create(tmp_path, manifest(), overwrite=True)
-        assert is_run(tmp_path)
+        assert (tmp_path / MANIFEST).is_file()
 
 
 @pytest.mark.parametrize(
