@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from metagym.checks import whole
 from metagym.episodes import mean_return, success_rate
 from metagym.ict.config import RunConfig, build_family
 from metagym.ict.loop import Event, Loop, Records, Seats
@@ -47,6 +48,7 @@ async def collect(
         `metagym.play`), ``actor`` (spec), ``seat`` (fields of `metagym.ActorSettings`), ``clean``, ``max_steps``,
         ``mean_return`` and ``success_rate`` under the present prompt.
     """
+    whole("meta_episodes", meta_episodes, 1)
     family = build_family(config)
     rows: list[dict[str, Any]] = []
     for number in range(meta_episodes):
