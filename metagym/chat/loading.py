@@ -47,7 +47,7 @@ def load(
     holds, so that a server in trouble sees fewer requests, not more.
 
     Args:
-        spec: ``rules[:<Family>]``, ``openai:<model>``, ``llama:<name or file>``, ``hf:<folder>``,
+        spec: ``rules[:<Family>]``, ``random``, ``openai:<model>``, ``llama:<name or file>``, ``hf:<folder>``,
             ``python:<module>:<callable>``, each with ``?parameter=value&...`` (see `metagym.chat.specs.SCHEMES`); or a
             `ChatModel`; or a callable from `Request` to text.
         seat: ``actor``, ``reflector``, ...: the stand-in that ``rules`` takes, and the account that calls without a tag
@@ -73,6 +73,10 @@ def load(
     from metagym.chat.specs import parse_spec
 
     read = parse_spec(spec)
+    if read.scheme == "random":
+        from metagym.chat.wander import wanderer
+
+        return _layered(wanderer(seat), seat, None, "off", budget)
     if read.scheme == "rules":
         return _layered(_stand_in(read.name, seat, seed, family), seat, None, "off", budget)
     model = _BUILDERS[read.scheme](read, seed)
@@ -125,7 +129,10 @@ def _stand_in(name: str, seat: str, seed: int, family: str | Family | None) -> C
         chosen = family
     if seat not in chosen.stand_ins:
         there = ", ".join(sorted(chosen.stand_ins)) or "none"
-        raise SpecError(f"family {chosen.name} has no scripted stand-in for the seat {seat!r}; it has {there}")
+        raise SpecError(
+            f"family {chosen.name} has no scripted stand-in for the seat {seat!r}; it has {there}: use 'random', "
+            "a model such as openai:<model>, or another family's, rules:<Family>"
+        )
     return _from_object(chosen.stand_ins[seat](seed))
 
 

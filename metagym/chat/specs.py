@@ -93,6 +93,7 @@ _PRICES: Mapping[str, Read] = {"price_in": _number(0), "price_out": _number(0)}
 
 SCHEMES: Mapping[str, Mapping[str, Read]] = {
     "rules": {},
+    "random": {},
     "openai": {
         "base_url": read_base_url,
         "key_env": _env_name,
@@ -168,7 +169,9 @@ def parse_spec(text: str) -> Spec:
     if scheme not in SCHEMES:
         raise SpecError(f"unknown kind of model {redact(scheme)!r}; known are {', '.join(_FORMS.values())}")
     name = _decode(name, f"the name in {scheme}:")
-    if scheme != "rules" and not name:
+    if scheme == "random" and colon:
+        raise SpecError("random: takes no name; write 'random'")
+    if scheme not in ("rules", "random") and not name:
         raise SpecError(f"{scheme}: names no model; the form is {_FORMS[scheme]}")
     if scheme == "rules" and colon and not name:
         raise SpecError("rules: names no family; write 'rules' or 'rules:<Family>'")
@@ -179,6 +182,7 @@ def parse_spec(text: str) -> Spec:
 
 _FORMS = {
     "rules": "rules[:<Family>]",
+    "random": "random",
     "openai": "openai:<model>",
     "llama": "llama:<name or .gguf file>",
     "hf": "hf:<folder>",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from metagym.episodes import Usage
+from metagym.errors import BadInput
 
 Role = Literal["system", "user", "assistant"]
 Backend = Literal["scripted", "local", "server"]
@@ -48,6 +49,26 @@ class Request:
     json_schema: Mapping[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     tag: str = ""
+
+    def __post_init__(self) -> None:
+        """Messages may be given as pairs or JSON objects; only the last is looked at first, this runs at every step."""
+        if self.messages.__class__ is not tuple or (self.messages and self.messages[-1].__class__ is not Message):
+            object.__setattr__(self, "messages", _messages(self.messages))
+
+
+def _messages(given: Any) -> tuple[Message, ...]:
+    """Messages from pairs ``(role, content)`` or objects with these two keys."""
+    made = []
+    for item in () if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable) else given:
+        pair = (item.get("role"), item.get("content")) if isinstance(item, Mapping) else item
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            raise BadInput(f"a message is Message(role, content) with two texts, got {item!r:.80}")
+        if pair[0] not in get_args(Role):
+            raise BadInput(f"a message's role is one of {', '.join(get_args(Role))}, got {pair[0]!r:.80}")
+        made.append(Message(*pair))
+    if not made:
+        raise BadInput("a Request's messages are a non-empty list of Message(role, content), oldest first")
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import gymnasium
 
 from metagym import chat
+from metagym.chat import load
 from metagym.checks import mapping, shown, whole
 from metagym.episodes import Episode, Repair, Usage, mean_return, success_rate
 from metagym.errors import BadInput, TooManyFailures
@@ -20,7 +21,6 @@ from metagym.playing import sync
 from metagym.playing.actor import settings_from
 from metagym.playing.hosts import HostPool, make_pool
 from metagym.playing.runner import MAX_PROMPT, PlaySettings, check_prompt, play_async
-from metagym.playing.stand_ins import resolve
 from metagym.seeding import check_seed, derive
 from metagym.spaces import FreeText
 from metagym.tasks import Exhaustion, Task, TaskStream
@@ -125,7 +125,7 @@ class ICTEnv(gymnasium.Env[str, str]):
             raise BadInput(f"batch_size is {batch_size}, {self.tasks.name} holds {len(self.tasks)} tasks")
         if actor == "auto":
             actor = "rules" if "actor" in self.family.stand_ins else "random"
-        self.model = resolve(actor, "actor", self.family)
+        self.model = load(actor, seat="actor", family=self.family)
         self._own_model = isinstance(actor, str)
         self.batch_size, self.meta_turns, self.reward_kind = batch_size, meta_turns, reward
         self.start_prompt = check_prompt(self.family.system_prompt if system_prompt is None else system_prompt)

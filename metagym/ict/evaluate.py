@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym import stats
-from metagym.chat import aclose
+from metagym.chat import aclose, load
 from metagym.chat.types import ChatModel
 from metagym.episodes import Episode
 from metagym.errors import BadInput
@@ -20,7 +20,6 @@ from metagym.families import Family
 from metagym.ict.config import RunConfig, build_family, held_out
 from metagym.ict.loop import Event, Loop, Records, Seats, memory_records
 from metagym.playing.runner import check_prompt
-from metagym.playing.stand_ins import resolve
 from metagym.seeding import check_seed, derive
 from metagym.stats import Estimate
 from metagym.tasks import Task
@@ -158,7 +157,7 @@ async def evaluate(
     run = config.run
     family = build_family(run)
     tasks = _held_out(config, family)
-    actor = resolve(run.actor, "actor", family, **layers)
+    actor = load(run.actor, seat="actor", family=family, **layers)
     opened: list[ChatModel] = [actor]
     rows: list[Row] = []
     baseline: dict[str, float | None] = {}
@@ -214,7 +213,7 @@ def check(config: EvalConfig, *, hosts: Any = None, concurrency: int | None = No
     run = config.run
     family = build_family(run)
     tasks = _held_out(config, family)
-    actor = resolve(run.actor, "actor", family)
+    actor = load(run.actor, seat="actor", family=family)
     options: dict[str, Any] = {"hosts": hosts, "concurrency": concurrency}
     start = _initial(config, family).prompt or ""
     scoring = _scoring(config, config.seeds[0], start, family)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from metagym.chat import load
 from metagym.chat.types import ChatModel
 from metagym.episodes import Episode, mean_return
 from metagym.errors import TasksExhausted
@@ -20,7 +21,6 @@ from metagym.ict.env import ICTEnv
 from metagym.ict.reflector import Reflection, reflect
 from metagym.playing.hosts import HostPool
 from metagym.playing.runner import play_async
-from metagym.playing.stand_ins import resolve
 from metagym.seeding import derive
 from metagym.tasks import Task
 
@@ -74,8 +74,8 @@ class Seats:
     def of(cls, config: RunConfig, family: Family, **layers: Any) -> Seats:
         """Loads both; `layers` (cache, budget, ...) are shared."""
         return cls(
-            resolve(config.actor, "actor", family, **layers),
-            resolve(config.reflector, "reflector", family, **layers),
+            load(config.actor, seat="actor", family=family, **layers),
+            load(config.reflector, seat="reflector", family=family, **layers),
         )
 
 

@@ -3,7 +3,6 @@
 from metagym.playing.actor import ActorSettings
 from metagym.playing.hosts import Host, HostPool, LocalPool, Transition
 from metagym.playing.runner import PlaySettings, play, play_async
-from metagym.playing.stand_ins import resolve
 
 __all__ = [
     "ActorSettings",
@@ -14,5 +13,4 @@ __all__ = [
     "Transition",
     "play",
     "play_async",
-    "resolve",
 ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metagym.chat.types import Message, Reply, Request
+from metagym.chat.wander import LIST_HEAD
 from metagym.checks import flag, number, settle, whole
 
 FORMAT = (
@@ -19,7 +20,6 @@ FORMAT = (
 )
 NO_ACTION = "Your answer held no action, so nothing happened. Write one line that starts with 'Action:'."
 NO_ANSWER = "(no answer)"
-LIST_HEAD = "Admissible actions:"
 """The line above the legal actions, one behind a dash per line."""
 
 # What stands before the word stays on its line: a reply of newlines alone, which small models fall into, would take

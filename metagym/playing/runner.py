@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym import chat, checks
+from metagym.chat import load
 from metagym.chat.types import ChatModel, Reply
 from metagym.episodes import Episode, Repair, Status, Turn, Usage
 from metagym.errors import (
@@ -30,7 +31,6 @@ from metagym.families import Family, as_written, family_of, load_family
 from metagym.playing import sync
 from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
 from metagym.playing.hosts import Host, HostPool, make_pool
-from metagym.playing.stand_ins import resolve
 from metagym.seeding import branch, check_seed, derive
 from metagym.tasks import Task
 
@@ -269,7 +269,7 @@ async def play_async(
     given = {name: value for name, value in short.items() if value is not None}
     settings = replace(settings or PlaySettings(), **given)
     seat = seat or ActorSettings()
-    model = resolve(actor, "actor", family)
+    model = load(actor, seat="actor", family=family)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 

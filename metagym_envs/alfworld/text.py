@@ -37,7 +37,7 @@ def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
     3. Quotes, brackets, asterisks, prompt marks and emoji are dropped, upper case becomes lower case, blanks are
        folded, the articles "the", "a", "an" are dropped.
     4. "put X in/on Y" (also in, on, into, onto), "place X ..." and "move X to Y" mean the same; the form that this
-       game knows is sent. A game that knows "help" is of the present grammar and says "move"; older ones say "put".
+       game lists is sent. If neither is listed, a game that knows "help" is of the present grammar and says "move".
 
     Nothing else is guessed: no missing number is filled in, and no text is snapped to a nearest legal command. What is
     not legal after these steps is sent all the same and the engine answers it, so that it costs one step.
@@ -58,7 +58,8 @@ def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
         return Cleaned(text, Repair.EXACT if text == command else Repair.REPAIRED)
     if text not in admissible and (put := _PUT.fullmatch(text)):
         thing, place = put.groups()
-        text = f"move {thing} to {place}" if "help" in admissible else f"put {thing} in/on {place}"
+        new, old = f"move {thing} to {place}", f"put {thing} in/on {place}"
+        text = new if new in admissible or ("help" in admissible and old not in admissible) else old
     return Cleaned(text, Repair.REPAIRED if text in admissible else Repair.INVALID)
 
 

@@ -140,3 +140,10 @@ def test_instructions_name_every_command_form_of_the_engine():
 
     for line in HELP.splitlines()[1:]:
         assert line.split()[0].rstrip(":") in INSTRUCTIONS
+
+
+def test_s08_the_form_that_is_listed_wins_whatever_else_the_list_holds():
+    new, old = ("move apple 1 to fridge 1", "look"), ("put apple 1 in/on fridge 1", "look", "help")
+    for text in ("put apple 1 in fridge 1", "move apple 1 to fridge 1", "place the apple 1 on the fridge 1"):
+        assert clean_command(text, new).command == new[0]
+        assert clean_command(text, old).command == old[0]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -173,3 +174,16 @@ def test_importing_the_room_brings_no_client_library():
     code = f"import sys, metagym.chat; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_random_is_a_spec_like_any_other(ask):
+    actor, reflector = load("random"), load("random", seat="reflector")
+    assert actor.backend == reflector.backend == "scripted" and actor.id != reflector.id
+    listed = ask("A cave.\n\nAdmissible actions:\n- go north\n- look")
+    replies = {asyncio.run(actor.chat(dataclasses.replace(listed, seed=seed))).text for seed in range(20)}
+    assert {reply.rpartition("Action: ")[2] for reply in replies} == {"go north", "look"}
+    assert "IMPROVED PROMPT" not in asyncio.run(reflector.chat(listed)).text
+    with pytest.raises(SpecError, match="takes no name"):
+        load("random:walk")
+    with pytest.raises(SpecError, match="known are .*random"):
+        load("bogus:x")

@@ -97,3 +97,17 @@ def test_texts_of_a_subclass_of_str_count_as_text(ask):
 def test_bad_arguments_are_refused(bad):
     with pytest.raises(BadInput):
         scripted(**bad)
+
+
+def test_messages_may_be_pairs_or_objects_and_anything_else_is_named():
+    from metagym.chat import Message, Request
+    from metagym.errors import BadInput
+
+    wanted = (Message("system", "be kind"), Message("user", "hi"))
+    objects = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}]
+    for given in (wanted, list(wanted), [("system", "be kind"), ("user", "hi")], objects):
+        assert Request(given).messages == wanted
+        assert all(type(message) is Message for message in Request(given).messages)
+    for bad in ("hi", [], None, 3, {"role": "user"}, [("robot", "hi")], [("user", None)], ["hi"], [("user", "a", "b")]):
+        with pytest.raises(BadInput, match="message"):
+            Request(bad)
