@@ -53,6 +53,7 @@ GENERIC: tuple[Intent, ...] = (
             "+ every each all unvisited unexplored unsearched unchecked unseen new other another different remaining "
             f"one_by_one systematic* methodical* untried thorough* next one_at_a_time + {_SPOT}",
             f"systematic* methodical* thorough* + search* explor* visit* check* + {_SPOT} until found find",
+            "search* explor* + systematic* methodical*",
             "list track record + visited searched checked explored been",
             "revisit* repeat* return* come_back go_back + already visited searched checked explored same",
         ),

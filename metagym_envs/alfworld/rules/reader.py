@@ -1,7 +1,8 @@
 """A small reader of English advice: which of a table of intents does a text ask for, and which does it forbid?
 
 Nothing in here knows ALFWorld. A family describes its intents as data (`Intent`), and `read` finds them in any text:
-sentence by sentence, by word stems, with negation judged in the clause that holds the verb. What it cannot read it
+sentence by sentence, by word stems, with negation judged in the clause that holds the verb and in the frame around the
+sentence (`frames`). What it cannot read it
 ignores, as noise. It is a keyword reader and no language model: it understands the faults its table names, however
 they are worded within reason, and nothing else.
 """
@@ -9,9 +10,11 @@ they are worded within reason, and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from metagym_envs.alfworld.rules.frames import apart, framed, withdrawal
 
 READ_AT_MOST = 100_000
 """Characters of a text that are read; the rest is ignored, so that a huge prompt costs no more than a long one."""
@@ -91,8 +94,10 @@ _LEFT = re.compile(
     r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}"
     r"(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|untreated|behind)\b)"
 )
+# "Never, never open it" says no more than "never open it".
+_EMPHASIS = re.compile(r"\b(never)(?:,? never)+\b|\b(do not)(?:, do not)+\b")
 _QUOTES = str.maketrans(
-    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ",", "\u2013": ",", "\x00": " "}
+    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2014": ":", "\u2013": ":", "\x00": " "}
 )
 _SENTENCE = re.compile(r"[.!?]+(?=\s|$|[\"')*_])|\n+")
 _CLAUSE = re.compile(r"[,;:()]|\s-+\s|->|=>")
@@ -168,7 +173,8 @@ def _plain(text: str) -> str:
     )
     text = re.sub(r"(?<=\w)-(?=\w)", " ", text)
     text = re.sub(r"[*_`#>\[\]{}|]+", " ", text)
-    return _LEFT.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
+    text = _LEFT.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
+    return apart(_EMPHASIS.sub(lambda found: found[1] or found[2], re.sub(r"[ \t]+", " ", text)))
 
 
 def _noun_place(words: list[str]) -> list[str]:
@@ -265,6 +271,75 @@ def _verdict(intent: Intent, sentence: _Sentence, context: tuple[str, ...]) -> b
     return False if forbidden else None
 
 
+_NARROWS = _EXCESS | frozenset("except besides only before than yet first random randomly aimlessly anywhere".split())
+
+
+def _firmly_negative(sentence: _Sentence) -> bool:
+    """Whether a negative head forbids what it names, and no special case of it ("items that the task does not ask for")."""
+    aside_negated = any(clause.negated and not clause.main for clause in sentence.clauses)
+    return not aside_negated and _NARROWS.isdisjoint(sentence.words)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A sentence with its frame, ready to be asked for any intent."""
+
+    all: _Sentence
+    head: _Sentence
+    rest: _Sentence
+    turned: bool
+    whole: bool
+    context: tuple[str, ...]
+
+    def verdict(self, intent: Intent) -> bool | None:
+        """Like `_verdict`, with the frame taken into account."""
+        if not self.turned:
+            verdict = _verdict(intent, self.all, self.context)
+            # "Do not search systematically: go to each place" explains what is not to be done, and "do not wander:
+            # go to each place" says what is to be done instead.
+            if verdict and self.rest.words and _firmly_negative(self.head):
+                return _verdict(intent, self.head, self.context) is not False
+            return verdict
+        verdict = _verdict(intent, self.head, self.context)
+        if verdict is not None:
+            return not verdict
+        alone = _verdict(intent, self.rest, self.context)
+        if alone is not None or not self.whole:
+            return alone if alone is not None else _verdict(intent, self.all, self.context)
+        # What the rest asks for only with the head's words is turned along with them.
+        verdict = _verdict(intent, self.all, self.context)
+        return None if verdict is None else not verdict
+
+
+def _readings(raw: str, context: tuple[str, ...]) -> Iterator[_Reading]:
+    frame = framed(raw)
+    joined = f"{frame.head}: {frame.rest}" if frame.turned else raw
+    for head, rest, both, turned in (
+        (frame.head, frame.rest, joined, frame.turned),
+        (frame.after, "", frame.after, False),
+    ):
+        sentence = _clauses(both)
+        if not sentence.words:
+            continue
+        back = context if not _POINTERS.isdisjoint(sentence.words) else ()
+        split = bool(rest) or turned
+        yield _Reading(
+            sentence, _clauses(head) if split else sentence, _clauses(rest), turned, frame.whole, back
+        )
+        context = sentence.words
+
+
+def _taken_back(found: dict[str, bool], last: Mapping[str, bool], how: str, negative: bool) -> None:
+    """Lets a withdrawal act on what the sentence before it said."""
+    for name, wanted in last.items():
+        if how == "opposite":
+            found[name] = not wanted
+        elif wanted and not (how == "undone" and negative):  # "Never go back. Do not do that." repeats itself
+            found[name] = False
+        elif how == "ignore":
+            found.pop(name, None)
+
+
 def read(text: str, table: Sequence[Intent]) -> Mapping[str, bool]:
     """Reads advice.
 
@@ -278,18 +353,27 @@ def read(text: str, table: Sequence[Intent]) -> Mapping[str, bool]:
         one.
     """
     found: dict[str, bool] = {}
+    last: dict[str, bool] = {}
+    negative = False
     context: tuple[str, ...] = ()
     general_first = sorted(table, key=lambda intent: len(intent.grants) <= 1)
     for raw in _SENTENCE.split(_plain(text)):
+        how = withdrawal(raw)
+        if how:
+            _taken_back(found, last, how, negative)
+            continue
         if _STORY.match(raw):
             raw = "".join(_MORAL.split(raw, maxsplit=1)[1:])
-        sentence = _clauses(raw)
-        if not sentence.words:
+        readings = list(_readings(raw, context))
+        if not readings:
             continue
-        pointing = not _POINTERS.isdisjoint(sentence.words)
-        for intent in general_first:
-            verdict = _verdict(intent, sentence, context if pointing else ())
-            if verdict is not None:
-                found.update(dict.fromkeys(intent.grants or (intent.name,), verdict))
-        context = sentence.words
+        last = {}
+        for reading in readings:
+            for intent in general_first:
+                verdict = reading.verdict(intent)
+                if verdict is not None:
+                    last.update(dict.fromkeys(intent.grants or (intent.name,), verdict))
+        found.update(last)
+        negative = all(clause.negated for reading in readings for clause in reading.all.clauses if clause.main)
+        context = tuple(word for reading in readings for word in reading.all.words)
     return found
