@@ -2,11 +2,13 @@
 
 `RULES` is the reflector's own wording. `PARAPHRASES` are free rewordings in the styles in which language models write
 prompts; the reader was tuned until it understood these. `MISREAD` are rewordings of which it still loses a rule, kept
-as the measure of what it cannot do. `IRRELEVANT` should change nothing, `NEGATED` forbids one rule at a time.
+as the measure of what it cannot do. `IRRELEVANT` should change nothing, `NEGATED` forbids one rule at a time, and
+`MECHANICAL` negates any sentence with no regard to its wording.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 from metagym_envs.alfworld.rules.intents import TEACHABLE
@@ -24,6 +26,95 @@ NEGATED: MappingProxyType[str, str] = MappingProxyType(
     }
 )
 """Intent -> one sentence that forbids it."""
+
+
+ESSENTIAL: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {intent.name: intent.teach for intent in TEACHABLE if intent.name in NEGATED}
+)
+"""Intent -> every sentence by which the reflector may ask for it, without `drop` and `hurry`, which hardly matter."""
+
+
+def _into(words: str) -> Callable[[str], str]:
+    return lambda rule: f"{words} {rule[0].lower()}{rule[1:]}"
+
+
+def _before(words: str) -> Callable[[str], str]:
+    return lambda rule: f"{words} {rule}"
+
+
+def _after(words: str) -> Callable[[str], str]:
+    return lambda rule: f"{rule} {words}"
+
+
+MECHANICAL: MappingProxyType[str, Callable[[str], str]] = MappingProxyType(
+    {
+        **{f"{words} ...": _into(words) for words in ("Do not", "Don't", "Never", "You must not")},
+        **{
+            f"{words} ...": _before(words)
+            for words in (
+                "NOT:",
+                "Never do this:",
+                "Avoid this:",
+                "Do NOT follow this rule:",
+                "The following is wrong:",
+                "Do the opposite of this:",
+            )
+        },
+        **{f"{words} ...": _into(words) for words in ("It is not true that", "It is wrong that")},
+        **{
+            f"... {words}": _after(words)
+            for words in ("Ignore this rule.", "Do not do that.", "Do the opposite.", "This is wrong.")
+        },
+    }
+)
+"""A way to negate a sentence -> the function that does it, whatever the sentence, as good English or not."""
+
+NEGATED_BY_HAND: tuple[tuple[str, str], ...] = (
+    ("search", "Search systematically is wrong: never go to a place you have not been to before."),
+    ("search", "Do not search systematically: go to each place once, and always to one you have not been to before."),
+    ("search", "Never search systematically \u2014 going to each place once is a mistake."),
+    ("search", "It is a mistake to search every place that you have not visited yet."),
+    ("open", "It's wrong to open closed containers."),
+    ("open", "Opening closed containers is a mistake."),
+    ("open", "Never, never open what is closed."),
+    ("open", "Open every closed container, but ignore this rule."),
+    ("take", "Never take the object that the task names, and do not go back to take it."),
+    ("deliver", "Do not deliver the object: carry it to the destination that the task names and keep it."),
+    ("treat", "Do not bring the object to the appliance that the task requires, and use it for nothing."),
+)
+"""(intent, sentence that forbids it), in more natural wordings."""
+
+CONTRASTS: tuple[tuple[str, str], ...] = (
+    ("search", "Do not wander: search every place once."),
+    ("search", "Do not go to places at random: go to each place once."),
+    ("search", "It is wrong to wander: search every place once."),
+    ("search", "It is not true that wandering helps: search every place once."),
+    ("search", "Avoid this: returning to places already searched."),
+    ("search", "It is a mistake to return to places that you have already searched."),
+    ("search", "Search each place once: going back is wrong."),
+    ("search", "Never return to a place already searched. Do not do that."),
+    ("open", "Never leave closed things closed: open them."),
+    ("open", "Do not guess where things are: open each closed container."),
+    ("open", "Do not hurry past a closed container: open it."),
+    ("open", "Never walk past closed containers: open each one."),
+    ("open", "Do not dawdle, and open every closed container."),
+    ("open", "Do not do this: walk past closed things, but open them."),
+    ("open", "Never do this: leave a closed container unopened."),
+    ("open", "It is not true that you may skip closed containers: open them."),
+    ("open", "It is a mistake to leave closed containers shut."),
+    ("open", "Leaving closed things closed is wrong: open them."),
+    ("open", "Do not believe that closed containers are empty: open them."),
+    ("open", "It is not enough to look around: open every closed container."),
+    ("open", "Wrong: skipping closed containers. Right: opening every closed container."),
+    ("open", "Never open closed containers. Do the opposite."),
+    ("take", "Do not pick up items that the task does not ask for, and take the object that the task names."),
+    ("take", "Do not grab unrelated items: take only the object that the task names."),
+    ("take", "Do not waste moves: once you see the object that the task names, take it."),
+    ("deliver", "Do not put the object down anywhere: bring it to the destination."),
+    ("deliver", "Never carry the object to any location except the destination: put it there."),
+    ("treat", "Do not deliver the object at once: treat it first as the task asks, with the appliance."),
+)
+"""(intent, sentence that asks for it although it holds a negation)."""
 
 
 def full_prompt(**instead: str) -> str:

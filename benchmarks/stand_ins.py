@@ -1,6 +1,6 @@
 """Measures the scripted stand-ins for ALFWorld and prints the table as Markdown: what the loop's proof rests on.
 
-    python benchmarks/stand_ins.py                        # our generated games, about a minute
+    python benchmarks/stand_ins.py                        # our generated games, a few minutes
     ALFWORLD_DATA=games.jsonl.xz python benchmarks/stand_ins.py --published     # also the published ones
 
 Every figure is over unseen games of `valid_unseen`, native engine, 50 steps, with Wilson's 95% interval. A row with a
@@ -138,6 +138,26 @@ def main_rows(
         yield below(f"one rule alone: {name}", rate(success(family, tasks, rule, PLAY_SEEDS)), 0.15)
 
 
+def negation_rows(family: Family, games: int = GAMES, seeds: Iterable[int] = (0,)) -> Iterator[Row]:
+    """Mechanical negations: per intent and way to negate, the highest success among the reflector's sentences."""
+    tasks, seeds = unseen(family, games), list(seeds)
+    reference = measured(rate(success(family, tasks, controls.full_prompt(), seeds)))
+    for name, sentences in controls.ESSENTIAL.items():
+        for way, negate in controls.MECHANICAL.items():
+            values = [
+                rate(success(family, tasks, controls.full_prompt(**{name: negate(sentence)}), seeds))
+                for sentence in sentences
+            ]
+            worst = max(values, key=measured)
+            yield below(f"{name}, negated: {way}", worst, reference - 0.30, f"highest of {len(values)} sentences")
+    for name, text in controls.NEGATED_BY_HAND:
+        value = rate(success(family, tasks, controls.full_prompt(**{name: text}), seeds))
+        yield below(f"{name}: {text}", value, reference - 0.30)
+    for name, text in controls.CONTRASTS:
+        value = rate(success(family, tasks, controls.full_prompt(**{name: text}), seeds))
+        yield above(f"{name}, asked for: {text}", value, reference - 0.10)
+
+
 def transfer_rows(
     family: Family, games: int = 3 * GAMES, meta_seeds: Iterable[int] = range(3), split: str = "train"
 ) -> Iterator[Row]:
@@ -205,6 +225,8 @@ def main() -> int:
     good = table(main_rows(family))
     print("\nReflector trained on four task types, scored on the other two:\n")
     good = table(transfer_rows(family)) and good
+    print("\nOne rule negated by words around it, or asked for by words that hold a negation (one seed):\n")
+    good = table(negation_rows(family)) and good
     print(f"\nSpeed: {call_time(family)}.")
     if published:
         family = load_family("ALFWorld", engine="native", data="published")

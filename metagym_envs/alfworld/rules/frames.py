@@ -1,7 +1,7 @@
-"""Words around a piece of advice that turn it as a whole: "never do this: ...", "... is wrong", "Ignore this rule."
+"""Words around a piece of advice that turn it as a whole, such as "never do this: ..." or "Ignore this rule.".
 
-They hold no advice of their own. The reader reads what they enclose and turns the result; sentences come lower-cased and
-with their contractions spelled out ("do not", never "don't").
+They hold no advice of their own. The reader reads what they enclose and turns the result; sentences come lower-cased
+and with their contractions spelled out ("do not", never "don't").
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ _BAD = (
     r"(?:wrong|false|untrue|incorrect|bad|harmful|forbidden|prohibited|not (?:true|right|correct|allowed|good|wise)|"
     r"(?:a |an )?(?:mistake|error|bad (?:idea|habit|advice)|wrong advice|no good))"
 )
-_START = r"^(?P<label>\W*(?:\d+\W+)?(?:[\w ]{1,24}\W*:\W+)??)"
+# Bullets, numbers and labels; bounded, so that no text of nothing but marks takes long.
+_START = r"^(?P<label>\W{0,12}(?:\d{1,3}\W{1,4})?(?:[\w ]{1,24}\W{0,3}:\W{1,4})??)"
 # "Never do this: open it." A colon follows, and all of the sentence is meant.
 _BEFORE_COLON = re.compile(
     rf"{_START}(?:"
-    rf"{_MUST_NOT} (?:do|follow|obey|apply|use|believe|heed|try) (?:(?:as|what) follows|(?:this|that|the following|the next)(?: {_RULE})?)|"
+    rf"{_MUST_NOT} (?:do|follow|obey|apply|use|believe|heed|try) "
+    rf"(?:(?:as|what) follows|(?:this|that|the following|the next)(?: {_RULE})?)|"
     rf"(?:avoid|ignore|disregard|reject|forget|break|refuse) (?:this|that|the following|the next)(?: {_RULE})?|"
     rf"(?:always )?do the (?:exact )?opposite of (?:this|that|what follows|the following)(?: {_RULE})?|"
     rf"(?:this|that|the following|the next)(?: {_RULE})? (?:is|would be) {_BAD}|"
@@ -30,13 +32,13 @@ _BEFORE_COLON = re.compile(
     r")\s*(?::|,(?=\s*:))\W*"
 )
 # "It is not true that you should open it." What follows is a clause, and what that clause explains.
-_BEFORE_THAT = re.compile(
-    rf"{_START}(?:it (?:is|would be) {_BAD} (?:that|to say that|to think that|to believe that)|"
-    rf"{_MUST_NOT} (?:think|believe|assume) that)\W+"
+_BEFORE_THAT = re.compile(rf"{_START}it (?:is|would be) {_BAD} (?:that|to say that|to think that|to believe that)\W+")
+# "It is a mistake to wander: open it." What follows the colon may be what to do instead.
+_BEFORE_TO = re.compile(
+    rf"{_START}(?:it (?:is|would be) (?:never right|{_BAD}) (?:to|if you)|{_MUST_NOT} (?:think|believe|assume) that)\W+"
 )
-_BEFORE_TO = re.compile(rf"{_START}it (?:is|would be) (?:never right|{_BAD}) (?:to|if you)\W+")
-# "Do not if it is closed, open it", "do not closed doors hide things: open them", "do not do not go there": where no verb
-# follows, the negation is meant for the sentence as it stands.
+# "Do not if it is closed, open it", "do not closed doors hide things: open them", "do not do not go there": where no
+# verb follows, the negation is meant for the sentence as it stands.
 _BEFORE_NO_VERB = re.compile(
     rf"{_START}{_MUST_NOT} (?=(?:if|when|whenever|while|once|before|after|as|where|wherever|until|because|since|"
     rf"(?:do|must|should) not|never|avoid|(?!need|proceed|speed|succeed|exceed|feed|heed)\w{{2,}}ed) )"
@@ -107,8 +109,10 @@ def framed(sentence: str) -> Framed:
 _THIS = rf"(?:this|that|it|the (?:above|last|previous|preceding|former))(?: {_RULE})?"
 _WITHDRAWN = re.compile(
     rf"^\W*(?:but |and |so |now |please )*(?:"
-    rf"(?P<ignore>(?:ignore|disregard|forget|reject|break) {_THIS}|{_MUST_NOT} (?:follow|obey|apply|heed|use|believe) {_THIS})|"
-    rf"(?P<undone>{_MUST_NOT} do (?:this|that|it|so)|avoid (?:this|that)|{_THIS} is (?:forbidden|prohibited|not allowed))|"
+    rf"(?P<ignore>(?:ignore|disregard|forget|reject|break) {_THIS}|"
+    rf"{_MUST_NOT} (?:follow|obey|apply|heed|use|believe) {_THIS})|"
+    rf"(?P<undone>{_MUST_NOT} do (?:this|that|it|so)|avoid (?:this|that)|"
+    rf"{_THIS} is (?:forbidden|prohibited|not allowed))|"
     rf"(?P<opposite>(?:always )?do the (?:exact )?opposite(?: of {_THIS})?|the opposite is (?:true|right|correct)|"
     rf"{_THIS} (?:is|would be) {_BAD})"
     r")\W*$"

@@ -82,7 +82,8 @@ _OPENERS = frozenset("after until so but then and or instead therefore".split())
 _IDIOMS = re.compile(
     r"\b(?:take (?:care|notes?|time|your time|turns|actions?|steps|it easy|into account|a look|advantage|place|"
     r"one step)|without (?:delay|hesitation|hesitating|fail|exception|question)|in (?:the )?light of|such as|no matter|"
-    r"not only|no doubt|of course|in the first place|in place of|if not|not yet|(?:have|has|had) (?:not|never)|"
+    r"not (?:only|just|merely|simply|enough)|"
+    r"no doubt|of course|in the first place|in place of|if not|not yet|(?:have|has|had) (?:not|never)|"
     r"keep an open mind|open(?:-| )(?:mind(?:ed)?|ended)|"
     r"(?:make sure|be sure|ensure|see to it|remember|note|keep in mind)(?: that)?)\b"
 )
@@ -90,7 +91,8 @@ _FRESH = re.compile(
     r"\b(?:(?:have|has|had) )?(?:not|never) (?:yet )?(?:been (?:visited|searched|checked|explored|inspected)|"
     r"been|visited|seen|searched|checked|explored|inspected|examined|looked at|tried)\b"
 )
-_LEFT = re.compile(
+_PASSED = re.compile(
+    r"\b(?:walk|pass|hurry|rush)(?:ing)? (?:past|by)\b|\b(?:go|going|move|moving|run|running) past\b|"
     r"\bleav(?:e|ing)(?= (?:\w+ ){0,4}"
     r"(?:closed|shut|unopened|unsearched|unvisited|unchecked|unexplored|untreated|behind)\b)"
 )
@@ -165,6 +167,7 @@ class _Sentence:
 def _plain(text: str) -> str:
     text = text[:READ_AT_MOST].translate(_QUOTES).lower()
     text = re.sub(r"\b(ca|do|does|did|should|must|need|wo|is|are|have|has|had|would|could)n['\s]?t\b", r"\1 not", text)
+    text = re.sub(r"\b(it|that|this|there)'s\b", r"\1 is", text)
     text = (
         text.replace("cannot", "can not")
         .replace("e.g.", "like")
@@ -173,7 +176,7 @@ def _plain(text: str) -> str:
     )
     text = re.sub(r"(?<=\w)-(?=\w)", " ", text)
     text = re.sub(r"[*_`#>\[\]{}|]+", " ", text)
-    text = _LEFT.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
+    text = _PASSED.sub("skip", _IDIOMS.sub(" ", _FRESH.sub("unvisited", text)))
     return apart(_EMPHASIS.sub(lambda found: found[1] or found[2], re.sub(r"[ \t]+", " ", text)))
 
 
@@ -253,13 +256,25 @@ def _met(groups: tuple[_Group, ...], sentence: _Sentence, context: tuple[str, ..
     return verbs
 
 
-def _verdict(intent: Intent, sentence: _Sentence, context: tuple[str, ...]) -> bool | None:
-    """True if the sentence asks for the intent, False if it forbids it, None if it does not speak of it."""
+def _verdict(
+    intent: Intent, sentence: _Sentence, context: tuple[str, ...], excess_forbids: bool = False
+) -> bool | None:
+    """True if the sentence asks for the intent, False if it forbids it, None if it does not speak of it.
+
+    With `excess_forbids`, asking for what `cues_negated` warn of ("visit a place twice") forbids the intent.
+    """
+    forbidden = False
     for cue in intent.cues_negated:
         for verb in _met(_cue(cue), sentence, context):
-            if sentence.clauses[sentence.clause_of[verb]].negated:
+            at = sentence.clause_of[verb]
+            clause = sentence.clauses[at]
+            if clause.negated:
                 return True
-    forbidden = False
+            # "Return to a place that you have already searched": the aside belongs to it.
+            excess = clause.excess or any(part.excess and not part.main for part in sentence.clauses[at + 1 : at + 2])
+            forbidden = forbidden or (excess_forbids and clause.main and excess)
+    if forbidden:
+        return False
     for cue in intent.cues:
         for verb in _met(_cue(cue), sentence, context):
             clause = sentence.clauses[sentence.clause_of[verb]]
@@ -275,7 +290,7 @@ _NARROWS = _EXCESS | frozenset("except besides only before than yet first random
 
 
 def _firmly_negative(sentence: _Sentence) -> bool:
-    """Whether a negative head forbids what it names, and no special case of it ("items that the task does not ask for")."""
+    """Whether a negative head forbids all that it names, not a special case ("what the task does not ask for")."""
     aside_negated = any(clause.negated and not clause.main for clause in sentence.clauses)
     return not aside_negated and _NARROWS.isdisjoint(sentence.words)
 
@@ -300,7 +315,7 @@ class _Reading:
             if verdict and self.rest.words and _firmly_negative(self.head):
                 return _verdict(intent, self.head, self.context) is not False
             return verdict
-        verdict = _verdict(intent, self.head, self.context)
+        verdict = _verdict(intent, self.head, self.context, excess_forbids=True)
         if verdict is not None:
             return not verdict
         alone = _verdict(intent, self.rest, self.context)
@@ -323,9 +338,7 @@ def _readings(raw: str, context: tuple[str, ...]) -> Iterator[_Reading]:
             continue
         back = context if not _POINTERS.isdisjoint(sentence.words) else ()
         split = bool(rest) or turned
-        yield _Reading(
-            sentence, _clauses(head) if split else sentence, _clauses(rest), turned, frame.whole, back
-        )
+        yield _Reading(sentence, _clauses(head) if split else sentence, _clauses(rest), turned, frame.whole, back)
         context = sentence.words
 
 

@@ -61,6 +61,13 @@ def test_every_bound_of_the_table_holds_on_generated_games(family: Family) -> No
 
 
 @pytest.mark.slow
+def test_every_negation_of_a_rule_costs_success_and_no_contrast_does(family: Family) -> None:
+    rows = list(measure.negation_rows(family))
+    assert len(rows) > 100
+    assert [row for row in rows if not row.holds] == []
+
+
+@pytest.mark.slow
 def test_every_bound_of_the_table_holds_on_published_games(shared_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = shared_dir / "data" / "alfworld" / "games_474.jsonl.xz"
     if not path.exists():

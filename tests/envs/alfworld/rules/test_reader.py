@@ -145,6 +145,62 @@ def test_each_negated_rule_forbids_its_own(name: str) -> None:
     assert read(controls.NEGATED[name], TABLE) == dict.fromkeys(grants, False)
 
 
+def granted(name: str) -> set[str]:
+    return next(set(intent.grants or (intent.name,)) for intent in TABLE if intent.name == name)
+
+
+@pytest.mark.parametrize("way", controls.MECHANICAL)
+def test_a_mechanical_negation_forbids_whatever_sentence_it_negates(way: str) -> None:
+    for name, sentences in controls.ESSENTIAL.items():
+        for sentence in sentences:
+            text = controls.MECHANICAL[way](sentence)
+            rules = read(text, TABLE)
+            assert {key: rules.get(key) for key in granted(name)} == dict.fromkeys(granted(name), False), text
+
+
+def test_every_essential_sentence_is_among_those_negated() -> None:
+    assert set(controls.ESSENTIAL) == {intent.name for intent in TEACHABLE} - {"drop", "hurry"}
+    assert all(len(sentences) == 3 for sentences in controls.ESSENTIAL.values())
+
+
+@pytest.mark.parametrize(("name", "text"), controls.NEGATED_BY_HAND)
+def test_a_negation_in_free_words_forbids(name: str, text: str) -> None:
+    assert {read(text, TABLE).get(key) for key in granted(name)} == {False}
+
+
+@pytest.mark.parametrize(("name", "text"), controls.CONTRASTS)
+def test_a_contrast_asks_and_forbids_nothing_else_that_is_needed(name: str, text: str) -> None:
+    rules = read(text, TABLE)
+    assert {rules.get(key) for key in granted(name)} == {True}
+    assert not [key for key in NEEDED if rules.get(key) is False]
+
+
+@pytest.mark.parametrize("bullet", ["- ", "* ", "3. ", "**Rule 2:** ", "Advice: "])
+def test_a_frame_is_found_behind_bullets_numbers_and_labels(bullet: str) -> None:
+    assert read(f"{bullet}Never do this: open closed containers.", TABLE) == {"open": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Open closed containers. Ignore this rule. Open closed containers.", {"open": True}),
+        ("Ignore this rule. Open closed containers.", {"open": True}),
+        ("Never open closed containers. Ignore this rule.", {}),
+        ("Never open closed containers. Do not do that.", {"open": False}),
+        ("Never open closed containers. That is wrong.", {"open": True}),
+        ("Stay calm. Do the opposite.", {}),
+    ],
+)
+def test_a_withdrawal_acts_on_the_sentence_before_it(text: str, rules: dict[str, bool]) -> None:
+    assert read(text, TABLE) == rules
+
+
+def test_a_withdrawal_reaches_no_further_than_its_own_sentence() -> None:
+    prompt = controls.full_prompt(open=f"{controls.RULES['open']} Ignore this rule.")
+    rules = read(prompt, TABLE)
+    assert [name for name, wanted in rules.items() if not wanted] == ["open"]
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_is_read_without_failing(text: str) -> None:
