@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[4]
 PROGRAM = """
 import sys
+import metagym  # and what it needs, under the true version
+from metagym_envs.alfworld.judge import TextWorldGame
 sys.version_info = (3, 11, 7)  # newer ones are told something else
 {prepare}
-from metagym_envs.alfworld.judge import TextWorldGame
 try:
     TextWorldGame({{"pddl_domain": "", "grammar": "", "pddl_problem": ""}})
 except Exception as error:
