@@ -1,7 +1,15 @@
-"""The report as a page: what stands in it, drawn by the templates, and written in one rename."""
+"""The report as a page: what stands in it, drawn by the templates, and written in one rename.
+
+A page is one file that needs no network. Its policy (CSP) allows nothing but its own styles, so whatever a run holds,
+nothing of it can run or load anything. There is one exception, only in pages whose episodes do not fit as plain HTML:
+a small script unpacks them when the reader opens them. The policy then names the hash of exactly that script, and no
+other runs.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -63,7 +71,7 @@ def render_report(results: Results, name: str) -> str:
     """
     templates = _templates()
     page = templates.get_template("report.html.j2")
-    groups = grouped(results)
+    groups, script = grouped(results), _script()
     values: dict[str, Any] = {
         "name": visible(name, 120),
         "facts": _facts(results),
@@ -80,18 +88,27 @@ def render_report(results: Results, name: str) -> str:
         "counts": _counts(results),
         "episodes_go_here": _PLACE,
     }
-    before, after = page.render(values).split(_PLACE)
+
+    def frame(script: dict[str, Any] | None) -> tuple[str, str]:
+        before, after = page.render(values, script=script).split(_PLACE)
+        return before, after
+
+    before, after = frame(None)
     section, one = templates.get_template("episodes.html.j2"), templates.get_template("episode.html.j2")
     earlier = sum(len(group.entries) for group in groups[:-MAX_GROUPS])
     values["groups"] = groups = groups[-MAX_GROUPS:]
 
     def episodes() -> str:
         values["shortened"] = earlier + sum(group.shortened for group in groups)
+        values["packed"] = sum(group.packed for group in groups)
         values["left_out"] = earlier + sum(group.left_out for group in groups)
         return section.render(values)
 
     fixed = len((before + episodes() + after).encode())  # all but the episodes themselves
-    fill(groups, lambda view: one.render(view), _ROOM - fixed)
+    extra = len("".join(frame(script)).encode()) - len((before + after).encode())
+    fill(groups, lambda view: one.render(view), _ROOM - fixed, extra)
+    if any(group.packs for group in groups):
+        before, after = frame(script)
     text = before + episodes() + after
     size = len(text.encode())
     if size >= MAX_BYTES:
@@ -112,6 +129,14 @@ def _templates() -> Environment:
     source, _, _ = environment.loader.get_source(environment, "report.css")  # type: ignore[union-attr]
     environment.globals["css"] = Markup(source)
     return environment
+
+
+def _script() -> dict[str, Any]:
+    """What unpacks episodes, and the hash by which the policy of the page knows it."""
+    environment = _templates()
+    source, _, _ = environment.loader.get_source(environment, "unpack.js")  # type: ignore[union-attr]
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode("ascii")
+    return {"source": Markup(source), "hash": Markup(f"sha256-{digest}")}  # base64 needs no escape
 
 
 def _breakable(text: str) -> Markup:

@@ -1,9 +1,10 @@
-"""The turns of an episode as pieces of text, and the two forms in which a page holds them: plain HTML and packed JSON.
+"""The turns of an episode as pieces of text, and the two forms of them in a page: plain HTML and packed JSON.
 
-Tens of thousands of turns stand in a report, so a turn costs as little as it can: closing tags that HTML lets out are
-left out, no element has a class (its name tells its kind), and no text stands there twice. A reply that is the thought
-and the action of the usual two lines gives the thought alone, for the action stands below it; any other reply that holds
-more than its action is shown raw.
+Tens of thousands of turns stand in a report, so a turn costs as little as it can: closing tags that HTML makes
+optional are left out, no element has a class (its name tells its kind), and what a reply repeats is not repeated. A
+reply in the usual two lines, thought and action, gives the thought alone, for the action stands below it, and the
+thought of the turn before gives an empty element, to which the style sheet says "as before". Any other reply that
+holds more than its action is shown raw.
 
 Packed turns are JSON, deflated and in base64. Both forms are drawn from the same pieces, and ``unpack.js`` builds the
 elements that `plain` writes.
@@ -15,7 +16,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -68,12 +69,24 @@ def pieces(turn: Turn) -> Pieces:
     return shown
 
 
+def _sequence(turns: Iterable[Turn]) -> Iterator[Pieces]:
+    """The pieces of consecutive turns; a thought that the turn before had too is empty."""
+    before: str | None = None
+    for turn in turns:
+        shown, thought = pieces(turn), None
+        if len(shown) > 1 and shown[1] == _THOUGHT:
+            thought = shown[2]
+            shown[2] = "" if thought == before else thought
+        before = thought
+        yield shown
+
+
 def content(episode: Episode) -> dict[str, Any]:
-    """What an episode opens to, as plain data: ``turns`` (see `pieces`), ``more``, ``last`` and ``note``."""
+    """What an episode opens to, as plain data: ``turns`` (each as of `pieces`), ``more``, ``last`` and ``note``."""
     usage = episode.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     return {
-        "turns": [pieces(turn) for turn in episode.turns[:MAX_TURNS]],
+        "turns": list(_sequence(episode.turns[:MAX_TURNS])),
         "more": f"{episode.steps - MAX_TURNS} more turns" if episode.steps > MAX_TURNS else "",
         "last": visible(episode.last_observation, MAX_TEXT) or "(empty)",
         "note": f"{visible(episode.backend, 40)} model" + (f" · {tokens:,} tokens" if tokens else ""),
@@ -95,8 +108,8 @@ def plain(turns: Iterable[Pieces]) -> str:
 def pack(contents: Sequence[dict[str, Any]]) -> str:
     """The contents of several episodes as base64 of raw deflate (RFC 1951) of JSON in UTF-8.
 
-    Episodes of one group share much of their text, so one pack of many takes a fraction of many packs of one. Base64 holds
-    no sign that means anything to HTML, whatever is in the pack.
+    Episodes of one group share much of their text, so one pack of many takes a fraction of many packs of one. Base64
+    holds no sign that means anything to HTML, whatever is in the pack.
     """
     text = json.dumps(contents, ensure_ascii=False, separators=(",", ":"))
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
