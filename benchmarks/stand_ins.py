@@ -1,7 +1,7 @@
 """Measures the scripted stand-ins for ALFWorld and prints the table as Markdown: what the loop's proof rests on.
 
-    python benchmarks/stand_ins.py                        # our generated games, a few minutes
-    ALFWORLD_DATA=games.jsonl.xz python benchmarks/stand_ins.py --published     # also the published ones
+    python -m benchmarks.stand_ins                        # our generated games, a few minutes
+    ALFWORLD_DATA=games.jsonl.xz python -m benchmarks.stand_ins --published     # also the published ones
 
 Every figure is over unseen games of `valid_unseen`, native engine, 50 steps, with Wilson's 95% interval. A row with a
 bound says whether it holds. The stand-ins are no language models: see docs/stand_ins.md.
