@@ -70,6 +70,12 @@ class Conversation:
         self._head = len(self._messages) + 1
         parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
         self._preface = "\n\n".join([*parts, ""]) if parts else ""
+        self._request = Request(
+            messages=(Message("user", ""),),  # each turn has its own, see `request`
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            tag="actor",
+        )
 
     def observe(self, observation: str, admissible: Sequence[str] | None) -> None:
         """Adds what the environment said (and the legal actions)."""
@@ -95,15 +101,8 @@ class Conversation:
 
     def request(self, seed: int, admissible: Sequence[str] | None) -> Request:
         """The next call."""
-        settings = self.settings
-        return Request(
-            messages=self._window(),
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
-            seed=seed,
-            choices=tuple(admissible) if settings.choose and admissible else None,
-            tag="actor",
-        )
+        choices = tuple(admissible) if self.settings.choose and admissible else None
+        return self._request.turn(self._window(), seed, choices)
 
 
 def command_of(reply: Reply, admissible: Sequence[str] | None) -> str:

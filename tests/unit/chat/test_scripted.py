@@ -111,3 +111,17 @@ def test_messages_may_be_pairs_or_objects_and_anything_else_is_named():
     for bad in ("hi", [], None, 3, {"role": "user"}, [("robot", "hi")], [("user", None)], ["hi"], [("user", "a", "b")]):
         with pytest.raises(BadInput, match="message"):
             Request(bad)
+
+
+def test_a_request_at_another_turn_equals_a_replaced_one():
+    import dataclasses
+
+    from metagym.chat import Message, Request
+
+    first = Request((Message("user", "a"),), temperature=0.5, max_tokens=9, tag="actor")
+    messages = (Message("user", "a"), Message("assistant", "b"), Message("user", "c"))
+    again = first.turn(messages, 7, ("x",))
+    assert again == dataclasses.replace(first, messages=messages, seed=7, choices=("x",))
+    assert first.messages == (Message("user", "a"),) and hash(again.messages)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        again.seed = 1
