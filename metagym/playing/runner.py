@@ -30,7 +30,7 @@ from metagym.errors import (
 from metagym.families import Family, as_written, family_of, load_family
 from metagym.playing import sync
 from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
-from metagym.playing.hosts import Host, HostPool, make_pool
+from metagym.playing.hosts import Host, HostPool, InlineHost, make_pool
 from metagym.seeding import branch, check_seed, derive
 from metagym.tasks import Task
 
@@ -106,13 +106,8 @@ class _Record:
         )
 
 
-async def _ask(model: ChatModel, conversation: Conversation, seed: int, admissible: Any, deadline: float) -> Reply:
-    """One model call within its deadline; a reply that needs no waiting costs no timer."""
-    call = model.chat(conversation.request(seed, admissible))
-    try:
-        waiting = call.send(None)
-    except StopIteration as done:
-        return done.value
+async def _awaited(call: Any, waiting: Any, deadline: float) -> Reply:
+    """The reply of a model call that has begun to wait, within its deadline."""
     try:
         async with asyncio.timeout(deadline) as timer:
             return await _Resumed(call, waiting)
@@ -167,7 +162,13 @@ async def _episode(
             raise stopped[0]
         legal = record.info.get("admissible")
         conversation.observe(observation, legal)
-        reply = await _ask(model, conversation, sampling_seed(number), legal, settings.model_deadline)
+        call = model.chat(conversation.request(sampling_seed(number), legal))
+        try:
+            waiting = call.send(None)
+        except StopIteration as done:  # a reply that needs no waiting costs neither a timer nor a coroutine
+            reply = done.value
+        else:
+            reply = await _awaited(call, waiting, settings.model_deadline)
         conversation.answer(reply.text)
         record.usages.append(reply.usage)
         cleaned = clean(command_of(reply, legal), legal) if reply.text is not None else None
@@ -217,7 +218,8 @@ async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) 
     except (Exception, SystemExit) as error:  # neither an engine nor a model may end the process that trains
         return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
     finally:
-        await asyncio.shield(host.close())
+        # An inline host closes without waiting; elsewhere a cancelled episode must not leave its host open.
+        await (host.close() if isinstance(host, InlineHost) else asyncio.shield(host.close()))
 
 
 async def play_async(
