@@ -81,6 +81,72 @@ class TooManyFailures(MetaGymError):
     episodes: list[Any] = []
 
 
+# --- programs that nobody has read
+
+
+class SandboxError(MetaGymError):
+    """Base of what can go wrong with a program in the sandbox."""
+
+
+class ProgramRejected(SandboxError):
+    """The policy refuses a program before any of its code runs.
+
+    Attributes:
+        code: The rule, e.g. ``"forbidden_import"``; stable, for counting.
+        line: The line of the program, from 1; 0 where the whole source is meant.
+        message: What is wrong there and what to write instead, fit to be shown to the program's author.
+    """
+
+    def __init__(self, code: str, line: int, message: str) -> None:
+        self.code, self.line, self.message = code, line, message
+        super().__init__(f"line {line}: {message} [{code}]" if line else f"{message} [{code}]")
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles keep the three parts."""
+        return type(self), (self.code, self.line, self.message)
+
+
+class ProgramError(SandboxError):
+    """The program itself raised an exception; the message gives its type, text and line, cut to a bounded length."""
+
+
+class ProgramKilled(SandboxError):
+    """The worker of a program was ended.
+
+    Attributes:
+        limit: What it ran into: ``"wall"``, ``"cpu"``, ``"memory"``, ``"output"``, ``"syscall"``, ``"steps"`` or
+            ``"died"`` (ended for a reason that the system did not tell).
+    """
+
+    def __init__(self, limit: str, message: str) -> None:
+        self.limit, self.message = limit, message
+        super().__init__(message)
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles keep both parts."""
+        return type(self), (self.limit, self.message)
+
+
+class BadOutput(SandboxError):
+    """A program returned something else than plain, finite, bounded data of the expected shape."""
+
+
+class SandboxUnavailable(SandboxError):
+    """A layer of the sandbox that the settings require is missing or does not hold here; no program was run.
+
+    Attributes:
+        layer: ``"fork"``, ``"rlimit"``, ``"seccomp"``, ``"landlock"``, ``"policy"`` or ``"selftest"``.
+    """
+
+    def __init__(self, layer: str, message: str) -> None:
+        self.layer, self.message = layer, message
+        super().__init__(f"{layer}: {message}")
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles keep both parts."""
+        return type(self), (self.layer, self.message)
+
+
 # --- models
 
 
