@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from metagym.errors import BadInput
@@ -68,16 +69,17 @@ class Usage:
     def total(cls, parts: Iterable[Usage]) -> Usage:
         """The sum of any number of parts."""
         calls = prompt = completion = reasoning = cached = 0
-        cost, estimated = 0.0, False
-        for part in parts:
-            calls += part.calls
-            prompt += part.prompt_tokens
-            completion += part.completion_tokens
-            reasoning += part.reasoning_tokens
-            cached += part.cached_tokens
-            cost += part.cost
+        costs, estimated = [], False
+        for part, times in _runs(parts):
+            calls += times * part.calls
+            prompt += times * part.prompt_tokens
+            completion += times * part.completion_tokens
+            reasoning += times * part.reasoning_tokens
+            cached += times * part.cached_tokens
+            if part.cost:
+                costs += [part.cost] * times
             estimated = estimated or part.estimated
-        return cls(calls, prompt, completion, reasoning, cached, cost, estimated)
+        return cls(calls, prompt, completion, reasoning, cached, math.fsum(costs), estimated)
 
     def to_json(self) -> dict[str, Any]:
         """The counts as a JSON object."""
@@ -87,6 +89,13 @@ class Usage:
     def from_json(cls, data: Mapping[str, Any]) -> Usage:
         """The inverse of `to_json`."""
         return cls(**data)
+
+
+def _runs(parts: Iterable[Usage]) -> Iterator[tuple[Usage, int]]:
+    """The parts, equal neighbours taken together: a scripted model counts every call with one and the same object."""
+    for _, run in groupby(parts, key=id):
+        members = list(run)
+        yield members[0], len(members)
 
 
 class Turn(NamedTuple):

@@ -24,6 +24,10 @@ class Cleaned(NamedTuple):
     repair: Repair
 
 
+_EXACT = Repair.EXACT  # the lookup in the enumeration costs more than all the rest of the rule in the common case
+_cleaned = tuple.__new__  # so does the constructor of a named tuple
+
+
 def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
     """The default cleaning rule, from a model's command to what the environment gets.
 
@@ -46,12 +50,12 @@ def clean_command(command: str, admissible: Sequence[str] | None) -> Cleaned:
         if (
             command.isprintable() and len(command) <= 500 and command == command.strip()
         ):  # the common case, at every step
-            return Cleaned(command, Repair.EXACT if command else Repair.ABSENT)
+            return _cleaned(Cleaned, (command, _EXACT if command else Repair.ABSENT))
         lines = command.strip().splitlines()
         line = lines[0][:500] if lines else ""
         return Cleaned(line, Repair.ABSENT if not line else Repair.EXACT if line == command else Repair.REPAIRED)
     if command in admissible:
-        return Cleaned(command, Repair.EXACT)
+        return _cleaned(Cleaned, (command, _EXACT))
     lines = command.strip().splitlines()
     text = " ".join(lines[0][:500].split()) if lines else ""
     text = text.lstrip("> ").strip("`\"'").removesuffix(".").strip()

@@ -41,12 +41,12 @@ def branch(seed: int, *names: str | int) -> Callable[[int], int]:
         seed: As for `derive`.
         *names: As for `derive`.
     """
-    base = _path(seed, names)
+    copy = _path(seed, names).copy
 
     def at(number: int) -> int:
-        digest = base.copy()
+        digest = copy()
         digest.update(b"i%d:" % number)
-        return _number(digest)
+        return int.from_bytes(digest.digest(), "big") >> (64 - _BITS)  # as `_number`; this runs at every step
 
     return at
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from metagym.chat.types import Message, Reply, Request
@@ -54,6 +55,17 @@ class ActorSettings:
         settle(self, "max_tokens", whole, 1)
 
 
+_message = tuple.__new__  # builds a named tuple without its constructor, which would cost four times as much
+
+
+@lru_cache(maxsize=64)
+def _template(settings: ActorSettings) -> Request:
+    """What the requests of a seat share; each turn puts its own messages, seed and choices in."""
+    return Request(
+        messages=(Message("user", ""),), temperature=settings.temperature, max_tokens=settings.max_tokens, tag="actor"
+    )
+
+
 class Conversation:
     """One episode as the actor sees it.
 
@@ -68,27 +80,23 @@ class Conversation:
         # system?, user, assistant, user, assistant, ...: the head (up to the first user message) is always sent.
         self._messages = [Message("system", system_prompt)] if system_prompt else []
         self._head = len(self._messages) + 1
+        self._listing = settings.show_admissible
         parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
         self._preface = "\n\n".join([*parts, ""]) if parts else ""
-        self._request = Request(
-            messages=(Message("user", ""),),  # each turn has its own, see `request`
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
-            tag="actor",
-        )
+        self._request = _template(settings)
 
     def observe(self, observation: str, admissible: Sequence[str] | None) -> None:
         """Adds what the environment said (and the legal actions)."""
         text = observation
-        if admissible is not None and self.settings.show_admissible:
+        if admissible is not None and self._listing:
             text = f"{text}\n\n{LIST_HEAD}\n- " + "\n- ".join(admissible)
         if len(self._messages) < self._head:
             text = self._preface + text
-        self._messages.append(Message("user", text))
+        self._messages.append(_message(Message, ("user", text)))
 
     def answer(self, reply: str | None) -> None:
         """Adds what the model said."""
-        self._messages.append(Message("assistant", reply or NO_ANSWER))
+        self._messages.append(_message(Message, ("assistant", reply or NO_ANSWER)))
 
     def _window(self) -> tuple[Message, ...]:
         """The messages to send; user and assistant alternate after the system prompt in every window."""
@@ -101,7 +109,7 @@ class Conversation:
 
     def request(self, seed: int, admissible: Sequence[str] | None) -> Request:
         """The next call."""
-        choices = tuple(admissible) if self.settings.choose and admissible else None
+        choices = tuple(admissible) if admissible and self.settings.choose else None
         return self._request.turn(self._window(), seed, choices)
 
 
@@ -117,6 +125,9 @@ def command_of(reply: Reply, admissible: Sequence[str] | None) -> str:
     text = reply.text
     if text is None:
         return ""
+    before, found, after = text.partition("\nAction: ")
+    if found and after[:1].isalnum() and before.isascii() and "action" not in before.lower():
+        return after.partition("\n")[0].strip().rstrip("*_")  # as the search would find it, at a quarter of its cost
     match = _ACTION.search(text)
     if match is not None:
         return match[1].strip().rstrip("*_")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from metagym import chat, checks
@@ -38,6 +38,7 @@ from metagym.tasks import Task
 FATAL = (BudgetExceeded, CacheMiss, StoreError)
 MAX_PROMPT = 100_000
 """Longest system prompt, in characters."""
+_turn = tuple.__new__  # builds a named tuple without its constructor, which would cost four times as much
 _YIELD_SECONDS = 0.005  # scripted models never wait; others get the loop at least this often
 
 
@@ -83,10 +84,10 @@ class _Record:
         self.observation = ""
         self.usages: list[Usage] = []
         self.info: Mapping[str, Any] = {}
-        self.started = time.perf_counter()
+        self.started = perf_counter()
 
     def end(self, family: Family, status: Status, cause: str = "") -> Episode:
-        ret = math.fsum(turn.reward for turn in self.turns)  # the built-in sum rounds otherwise from Python 3.12 on
+        ret = math.fsum([turn.reward for turn in self.turns])  # the built-in sum rounds otherwise from Python 3.12 on
         success = None
         if status in (Status.OK, Status.TRUNCATED):
             success = family.success(self.info, ret, bool(self.turns) and self.turns[-1].terminated)
@@ -102,7 +103,7 @@ class _Record:
             backend=self.backend,
             usage=Usage.total(self.usages),
             info={name: self.info[name] for name in ("engine", "seed_honoured") if name in self.info},
-            seconds=time.perf_counter() - self.started,
+            seconds=perf_counter() - self.started,
         )
 
 
@@ -153,53 +154,45 @@ async def _episode(
     clean = family.clean if settings.clean else as_written
     sampling_seed = branch(record.seed, "actor")
     conversation = Conversation(system_prompt, family.instructions, seat)
+    take = host.take if isinstance(host, InlineHost) else None
+    ask, keep, count = model.chat, record.turns.append, record.usages.append
+    keep_legal = settings.keep_admissible
     await host.open(record.task)
-    record.observation, record.info = await host.reset()
-    observation = record.observation
-    rested = time.perf_counter()
+    observation, info = record.observation, record.info = await host.reset()
+    rested = perf_counter()
     for number in range(cap):
         if stopped:  # another episode met what ends them all
             raise stopped[0]
-        legal = record.info.get("admissible")
+        legal = info.get("admissible")
         conversation.observe(observation, legal)
-        call = model.chat(conversation.request(sampling_seed(number), legal))
+        call = ask(conversation.request(sampling_seed(number), legal))
         try:
             waiting = call.send(None)
         except StopIteration as done:  # a reply that needs no waiting costs neither a timer nor a coroutine
             reply = done.value
         else:
             reply = await _awaited(call, waiting, settings.model_deadline)
-        conversation.answer(reply.text)
-        record.usages.append(reply.usage)
-        cleaned = clean(command_of(reply, legal), legal) if reply.text is not None else None
+        text = reply.text
+        conversation.answer(text)
+        count(reply.usage)
+        cleaned = clean(command_of(reply, legal), legal) if text is not None else None
         last = number + 1 == cap
         if cleaned is None or not cleaned.command:
             # The documented rule: nothing is sent, nothing happens, the step counts.
-            after, reward, terminated, truncated, info = NO_ACTION, 0.0, False, last, record.info
+            after, reward, terminated, truncated, info = NO_ACTION, 0.0, False, last, info
             action, repair = "", Repair.ABSENT
         else:
             action, repair = cleaned
-            after, reward, terminated, truncated, info = await host.step(action)
+            after, reward, terminated, truncated, info = await host.step(action) if take is None else take(action)
             truncated = truncated or (last and not terminated)
-        record.turns.append(
-            Turn(
-                observation,
-                reply.text,
-                action,
-                reward,
-                terminated,
-                truncated,
-                repair,
-                reply.absence,
-                tuple(legal) if settings.keep_admissible and legal is not None else None,
-            )
-        )
+        kept = tuple(legal) if keep_legal and legal is not None else None
+        keep(_turn(Turn, (observation, text, action, reward, terminated, truncated, repair, reply.absence, kept)))
         observation, record.observation, record.info = after, after, info
         if terminated:
             return record.end(family, Status.OK)
         if truncated:
             return record.end(family, Status.TRUNCATED, "step cap" if last else "environment limit")
-        if (now := time.perf_counter()) - rested > _YIELD_SECONDS:
+        if (now := perf_counter()) - rested > _YIELD_SECONDS:
             await asyncio.sleep(0)  # let other episodes, and Ctrl-C, have their turn
             rested = now
     raise AssertionError("unreachable: the last turn ends the episode")

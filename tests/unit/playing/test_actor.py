@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from metagym.chat import Reply
 from metagym.errors import BadInput
+from metagym.playing import actor
 from metagym.playing.actor import FORMAT, ActorSettings, Conversation, command_of, thought_of
 
 LEGAL = ("go north", "open door", "look")
@@ -31,6 +32,19 @@ LEGAL = ("go north", "open door", "look")
 )
 def test_one_documented_rule_finds_the_command(reply: str, command: str) -> None:
     assert command_of(Reply(reply), LEGAL) == command
+
+
+PIECES = st.sampled_from(
+    ["Thought: x", "Action: ", "Action:", "action: ", "Reaction: ", "act\u0131on: ", "\nAction: go on", "go", "*", "_"]
+    + [" ", "\n", "\r", "\t", "\x1c", "\u2028", "\u0131", "\xe9", "act", "ion: "]
+)
+
+
+@given(st.lists(PIECES, min_size=1, max_size=9).map("".join))
+def test_the_short_way_finds_what_the_rule_finds(text: str) -> None:
+    match = actor._ACTION.search(text)
+    if match is not None:
+        assert command_of(Reply(text), None) == match[1].strip().rstrip("*_")
 
 
 def test_a_reply_of_newlines_alone_is_read_in_linear_time() -> None:
