@@ -1,0 +1,367 @@
+"""`EnvProgram`: an environment written as a program, as its text tells of it. Nothing of it is run here.
+
+A program is one Python module: a docstring with a header, and one class with `reset` and `step`. The contract is told
+in docs/write_an_environment_program.md; what of it can be read from the text is checked here, and the rest by
+`metagym.spade.validation`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from metagym.errors import ProgramRejected
+
+ActionFormat = Literal["text", "boxed", "tool_call"]
+
+MAX_CHARS = 65_536
+"""Longest source that is read, in characters."""
+
+MAX_NODES = 20_000
+"""Most nodes of a syntax tree."""
+
+MAX_DEPTH = 100
+"""Deepest nesting of a syntax tree."""
+
+MAX_STEPS = 200
+"""Most steps that a header may ask for."""
+
+REQUIRED = ("title", "skill", "domain", "action_format", "max_steps", "reward_range")
+"""Lines that every header holds."""
+
+OPTIONAL = ("license", "parents")
+"""Lines that a header may hold; the license is ``generated`` where it says nothing."""
+
+TRUSTED_BASES = ("SyntheticEnv", "ToolEnv")
+"""Base classes that are there without an import."""
+
+SHOWN_INFO = ("turn", "steps", "steps_left", "max_steps", "score", "valid", "invalid", "success")
+"""Keys of a program's info that an agent may see, if their values are numbers or booleans."""
+
+_TOLERANCE = 1e-6
+_HEADER = re.compile(rf"^\s*({'|'.join(REQUIRED + OPTIONAL)})\s*:\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n`]*$", re.MULTILINE)
+_CODE_LINE = re.compile(r"^\s*(class|def|import|from|async def)\s+\w|^\s*@\w", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvProgram:
+    r"""An environment program, with what its header and its class say.
+
+    Attributes:
+        source: The text, as it was written.
+        digest: SHA-256 of the text (UTF-8), 64 hex digits: the program's identity.
+        class_name: The environment's class.
+        line: Where that class begins, from 1.
+        methods: Names that the class, or a base of it in the same text, defines; sorted, public ones only.
+        bases: Names of all bases that the class names or inherits within the text.
+        title: What the environment is called.
+        skill: What it trains.
+        domain: What it is about.
+        action_format: ``text`` (a command), ``boxed`` (the command in ``\boxed{...}``), ``tool_call``.
+        max_steps: Steps after which every episode has ended; 1 to `MAX_STEPS`.
+        reward_range: Least and greatest return of an episode. A solved episode is one that is worth the greatest.
+        license: Terms of the text.
+        parents: Digests of the programs it was made from.
+    """
+
+    source: str
+    digest: str
+    class_name: str
+    line: int
+    methods: tuple[str, ...]
+    bases: tuple[str, ...]
+    title: str
+    skill: str
+    domain: str
+    action_format: ActionFormat
+    max_steps: int
+    reward_range: tuple[float, float]
+    license: str = "generated"
+    parents: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, source: str | bytes) -> EnvProgram:
+        """Reads a program's text.
+
+        Args:
+            source: The module; bytes are UTF-8.
+
+        Raises:
+            ProgramRejected: With one of the codes ``no_code``, ``syntax_error``, ``too_long``, ``metadata_missing``,
+                ``no_env_class``, ``several_env_classes``; the message says what to write instead.
+        """
+        text = as_text(source)
+        tree = syntax_tree(text)
+        if not any(isinstance(node, (ast.ClassDef, ast.FunctionDef)) for node in tree.body):
+            raise ProgramRejected("no_code", 0, "there is no program: write a Python module with one environment class")
+        header = _header(ast.get_docstring(tree) or "")
+        node = _env_class(tree)
+        chain = list(_lineage(node, {found.name: found for found in tree.body if isinstance(found, ast.ClassDef)}))
+        names = {name for found in chain for name in _defined(found) if not name.startswith("_")}
+        bases = {_last(base) for found in chain for base in found.bases}
+        return cls(
+            text,
+            digest_of(text),
+            node.name,
+            node.lineno,
+            tuple(sorted(names)),
+            tuple(sorted(bases - {""})),
+            **header,
+        )
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the program offers tools by JSON Schema."""
+        return "tools" in self.methods or "ToolEnv" in self.bases
+
+    @property
+    def has_hint(self) -> bool:
+        """Whether the program brings a hint of its own."""
+        return "hint" in self.methods
+
+    def solved(self, total: float, terminated: bool) -> bool:
+        """Whether an episode counts as a success: it came to its end (not cut off) and is worth the greatest return.
+
+        Args:
+            total: Sum of its rewards.
+            terminated: The last step said so.
+        """
+        return terminated and total >= self.reward_range[1] - _TOLERANCE
+
+    def header(self) -> dict[str, Any]:
+        """The header and the class name as plain JSON data."""
+        return {
+            "title": self.title,
+            "skill": self.skill,
+            "domain": self.domain,
+            "action_format": self.action_format,
+            "max_steps": self.max_steps,
+            "reward_range": list(self.reward_range),
+            "license": self.license,
+            "parents": list(self.parents),
+            "class_name": self.class_name,
+        }
+
+
+def program_in(text: str) -> str | None:
+    r"""The program in a model's reply.
+
+    It is the first fenced block that is marked as Python (``python``, ``python3``, ``py``); else the first unmarked
+    block that parses as Python and defines a class; else the whole text, if it does. A fence that is opened and never
+    closed reaches to the end of the text: the reply was cut off, and its syntax error will say so. A block ends at a
+    line of its own fence (as many of its characters or more, and nothing else).
+
+    Args:
+        text: The reply.
+
+    Returns:
+        The source; None where the reply holds no program.
+    """
+    blocks = list(_blocks(text))
+    for language, body in blocks:
+        if language in ("python", "python3", "py"):
+            return body
+    for candidate in [*(body for language, body in blocks if not language), text]:
+        if _defines_class(candidate):
+            return candidate
+    return None
+
+
+def shown_info(info: Mapping[str, Any]) -> dict[str, bool | int | float]:
+    """What of a program's info an agent may see: numbers and booleans under the keys of `SHOWN_INFO`.
+
+    Programs put answers into info, as text or nested; nothing of that reaches an agent.
+    """
+    kinds = (bool, int, float)
+    return {key: info[key] for key in SHOWN_INFO if key in info and type(info[key]) in kinds}
+
+
+def digest_of(source: str) -> str:
+    """SHA-256 of a source text, 64 hex digits."""
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_text(source: str | bytes) -> str:
+    """A source as text of bounded length that UTF-8 can hold.
+
+    Raises:
+        ProgramRejected: ``too_long``, ``syntax_error`` (no UTF-8, lone surrogates, NUL), ``no_code`` (blank).
+    """
+    if len(source) > MAX_CHARS * (4 if isinstance(source, bytes) else 1):
+        raise ProgramRejected("too_long", 0, f"the program is longer than {MAX_CHARS} characters: write a shorter one")
+    try:
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
+        text.encode("utf-8")
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise ProgramRejected("syntax_error", 0, f"the program is no UTF-8 text ({error.reason})") from None
+    if len(text) > MAX_CHARS:
+        raise ProgramRejected("too_long", 0, f"the program is longer than {MAX_CHARS} characters: write a shorter one")
+    if "\0" in text:
+        raise ProgramRejected("syntax_error", text[: text.index("\0")].count("\n") + 1, "the program holds a NUL")
+    if not text.strip():
+        raise ProgramRejected("no_code", 0, "the text is empty: write a Python module with one environment class")
+    return text
+
+
+def syntax_tree(text: str) -> ast.Module:
+    """The syntax tree of a source text, of bounded size and depth.
+
+    Raises:
+        ProgramRejected: ``no_code`` (prose), ``syntax_error``, ``too_long`` (too many nodes, or nested too deeply).
+    """
+    deep = ProgramRejected("too_long", 0, f"the program is nested deeper than {MAX_DEPTH} levels: write it flatter")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes and comparisons in the text, not ours
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        if not _CODE_LINE.search(text):
+            raise ProgramRejected("no_code", 0, "there is no program in the text: write a Python module") from None
+        raise ProgramRejected("syntax_error", error.lineno or 0, f"{error.msg}") from None
+    except (RecursionError, MemoryError):
+        raise deep from None
+    except ValueError as error:
+        raise ProgramRejected("syntax_error", 0, f"the text is no Python ({error})") from None
+    level: list[ast.AST] = [tree]
+    nodes = depth = 0
+    while level:
+        nodes, depth = nodes + len(level), depth + 1
+        if nodes > MAX_NODES:
+            raise ProgramRejected("too_long", 0, f"the program has more than {MAX_NODES} parts: write a shorter one")
+        if depth > MAX_DEPTH:
+            raise deep
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return tree
+
+
+def env_class(tree: ast.Module, name: str) -> ast.ClassDef:
+    """The class definition of that name at the top of a module."""
+    return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+
+
+def inherited(tree: ast.Module, node: ast.ClassDef) -> list[ast.ClassDef]:
+    """A class and those of its bases that the same text defines, nearest first."""
+    return list(_lineage(node, {found.name: found for found in tree.body if isinstance(found, ast.ClassDef)}))
+
+
+# --- header
+
+
+def _header(docstring: str) -> dict[str, Any]:
+    found: dict[str, str] = {}
+    for match in _HEADER.finditer(docstring):
+        found.setdefault(match[1].lower(), match[2])
+    missing = [name for name in REQUIRED if not found.get(name)]
+    if missing:
+        raise ProgramRejected(
+            "metadata_missing",
+            1,
+            f"the module's docstring must hold a line 'name: value' for each of {', '.join(REQUIRED)}; "
+            f"there is none for {', '.join(missing)}",
+        )
+    form = found["action_format"].lower().strip("`'\"")
+    if form not in get_args(ActionFormat):
+        raise _bad_header("action_format", "is text, boxed or tool_call", found)
+    steps = found["max_steps"]
+    if not (steps.isascii() and steps.isdigit() and len(steps) < 9 and 1 <= int(steps) <= MAX_STEPS):
+        raise _bad_header("max_steps", f"is a whole number from 1 to {MAX_STEPS}", found)
+    ends = [float(number) for number in _NUMBER.findall(found["reward_range"].replace("..", " "))]
+    if len(ends) != 2 or not all(map(math.isfinite, ends)) or not -1000 <= ends[0] < ends[1] <= 1000:
+        raise _bad_header("reward_range", "is two numbers, least and greatest return of an episode: [0, 1]", found)
+    return {
+        "title": found["title"][:200],
+        "skill": found["skill"][:200],
+        "domain": found["domain"][:200],
+        "action_format": form,
+        "max_steps": int(steps),
+        "reward_range": (ends[0], ends[1]),
+        "license": found.get("license", "")[:200] or "generated",
+        "parents": tuple(re.findall(r"[\w.-]+", found.get("parents", "")))[:32],
+    }
+
+
+def _bad_header(name: str, rule: str, found: Mapping[str, str]) -> ProgramRejected:
+    return ProgramRejected("metadata_missing", 1, f"{name} {rule}; the header says {found[name][:80]!r}")
+
+
+# --- the class
+
+
+def _env_class(tree: ast.Module) -> ast.ClassDef:
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    whole = [node for node in classes.values() if _is_env(node, classes)]
+    used = {_last(base) for node in whole for base in node.bases}
+    leaves = [node for node in whole if node.name not in used]
+    if not leaves:
+        raise ProgramRejected(
+            "no_env_class",
+            0,
+            "there is no environment: write one class(SyntheticEnv) with reset(self, seed) and step(self, action), "
+            "or one class(ToolEnv) with begin(self) and turns(self)",
+        )
+    if len(leaves) > 1:
+        names = ", ".join(node.name for node in leaves)
+        raise ProgramRejected(
+            "several_env_classes", leaves[1].lineno, f"a program is one environment, and these are several: {names}"
+        )
+    return leaves[0]
+
+
+def _is_env(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> bool:
+    chain = list(_lineage(node, classes))
+    names = {name for found in chain for name in _defined(found)}
+    tools = any(_last(base) == "ToolEnv" for found in chain for base in found.bases)
+    return {"reset", "step"} <= names or (tools and {"begin", "turns"} <= names)
+
+
+def _lineage(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> Iterator[ast.ClassDef]:
+    waiting, seen = [node], set()
+    while waiting:
+        found = waiting.pop(0)
+        if found.name not in seen:
+            seen.add(found.name)
+            yield found
+            waiting += [classes[_last(base)] for base in found.bases if _last(base) in classes]
+
+
+def _defined(node: ast.ClassDef) -> Iterator[str]:
+    for item in node.body:
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield item.name
+
+
+def _last(base: ast.expr) -> str:
+    """``Env`` of ``Env`` and of ``gymnasium.Env``."""
+    return base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+
+
+# --- replies
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Language and body of each fenced block."""
+    at = 0
+    while opened := _FENCE.search(text, at):
+        fence = opened[1]
+        closing = re.compile(rf"^[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE)
+        start = opened.end() + 1
+        closed = closing.search(text, start)
+        end = closed.start() if closed else len(text)
+        yield opened[2].lower(), text[start:end]
+        at = closed.end() if closed else len(text)
+
+
+def _defines_class(text: str) -> bool:
+    try:
+        tree = syntax_tree(as_text(text))
+    except ProgramRejected:
+        return False
+    return any(isinstance(node, ast.ClassDef) for node in tree.body)
