@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import lru_cache
 from typing import Any
 
@@ -44,17 +44,39 @@ class Scripted:
         Raises:
             ChatError: The callable raised, or returned something that is no answer.
         """
+        started = self.start(request)
+        return started if isinstance(started, Reply) else await started
+
+    def start(self, request: Request) -> Reply | Coroutine[Any, Any, Reply]:
+        """`chat` for callers that know this kind of model: most scripts have nothing to wait for.
+
+        Returns:
+            The reply, or where the callable must be awaited, what to await.
+
+        Raises:
+            ChatError: As for `chat`.
+        """
         try:
             answer = self._call(request)
-            if answer.__class__ is not str and inspect.isawaitable(answer):
-                answer = await answer
+            if answer.__class__ is str and answer:
+                return self._reply(answer)
         except ChatError:
             raise
         except (Exception, SystemExit) as error:  # a script may not end the process
-            raise ChatError(f"{self._id} raised {type(error).__name__}: {error}") from error
-        if answer.__class__ is str and answer:
-            return self._reply(answer)
+            raise self._failed(error) from error
+        return self._finish(answer) if inspect.isawaitable(answer) else self._unusual(answer)
+
+    async def _finish(self, waiting: Awaitable[Answer]) -> Reply:
+        try:
+            answer = await waiting
+        except ChatError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._failed(error) from error
         return self._unusual(answer)
+
+    def _failed(self, error: BaseException) -> ChatError:
+        return ChatError(f"{self._id} raised {type(error).__name__}: {error}")
 
     def _build(self, text: str) -> Reply:
         return Reply(text, usage=_ONE_CALL, model=self._id, backend=self._backend)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 from metagym.chat.types import Message, Reply, Request
@@ -54,16 +54,15 @@ class ActorSettings:
         settle(self, "temperature", number, 0)
         settle(self, "max_tokens", whole, 1)
 
+    @cached_property
+    def template(self) -> Request:
+        """What the requests of the seat share; each turn puts its own messages, seed and choices in."""
+        return Request(
+            messages=(Message("user", ""),), temperature=self.temperature, max_tokens=self.max_tokens, tag="actor"
+        )
+
 
 _message = tuple.__new__  # builds a named tuple without its constructor, which would cost four times as much
-
-
-@lru_cache(maxsize=64)
-def _template(settings: ActorSettings) -> Request:
-    """What the requests of a seat share; each turn puts its own messages, seed and choices in."""
-    return Request(
-        messages=(Message("user", ""),), temperature=settings.temperature, max_tokens=settings.max_tokens, tag="actor"
-    )
 
 
 class Conversation:
@@ -83,7 +82,7 @@ class Conversation:
         self._listing = settings.show_admissible
         parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
         self._preface = "\n\n".join([*parts, ""]) if parts else ""
-        self._request = _template(settings)
+        self._request = settings.template
 
     def observe(self, observation: str, admissible: Sequence[str] | None) -> None:
         """Adds what the environment said (and the legal actions)."""

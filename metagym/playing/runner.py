@@ -16,6 +16,7 @@ from typing import Any
 
 from metagym import chat, checks
 from metagym.chat import load
+from metagym.chat.scripted import Scripted
 from metagym.chat.types import ChatModel, Reply
 from metagym.episodes import Episode, Repair, Status, Turn, Usage
 from metagym.errors import (
@@ -107,8 +108,12 @@ class _Record:
         )
 
 
-async def _awaited(call: Any, waiting: Any, deadline: float) -> Reply:
-    """The reply of a model call that has begun to wait, within its deadline."""
+async def _answer(call: Any, deadline: float) -> Reply:
+    """The reply of a model call within its deadline; one that needs no waiting costs no timer."""
+    try:
+        waiting = call.send(None)
+    except StopIteration as done:
+        return done.value
     try:
         async with asyncio.timeout(deadline) as timer:
             return await _Resumed(call, waiting)
@@ -155,7 +160,8 @@ async def _episode(
     sampling_seed = branch(record.seed, "actor")
     conversation = Conversation(system_prompt, family.instructions, seat)
     take = host.take if isinstance(host, InlineHost) else None
-    ask, keep, count = model.chat, record.turns.append, record.usages.append
+    ask = model.start if isinstance(model, Scripted) else model.chat
+    keep, count = record.turns.append, record.usages.append
     keep_legal = settings.keep_admissible
     await host.open(record.task)
     observation, info = record.observation, record.info = await host.reset()
@@ -165,13 +171,9 @@ async def _episode(
             raise stopped[0]
         legal = info.get("admissible")
         conversation.observe(observation, legal)
-        call = ask(conversation.request(sampling_seed(number), legal))
-        try:
-            waiting = call.send(None)
-        except StopIteration as done:  # a reply that needs no waiting costs neither a timer nor a coroutine
-            reply = done.value
-        else:
-            reply = await _awaited(call, waiting, settings.model_deadline)
+        reply = ask(conversation.request(sampling_seed(number), legal))
+        if reply.__class__ is not Reply:
+            reply = await _answer(reply, settings.model_deadline)
         text = reply.text
         conversation.answer(text)
         count(reply.usage)
