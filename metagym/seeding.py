@@ -34,6 +34,24 @@ def derive(seed: int, *names: str | int) -> int:
     return _number(_path(seed, names))
 
 
+def named_branch(seed: int, *names: str | int) -> Callable[[str], int]:
+    """A function ``name -> derive(seed, *names, name)`` that does the common part of the path once.
+
+    Args:
+        seed: As for `derive`.
+        *names: As for `derive`.
+    """
+    copy = _path(seed, names).copy
+
+    def at(name: str) -> int:
+        digest = copy()
+        raw = name.encode("utf-8", "surrogatepass")
+        digest.update(b"s%d:" % len(raw) + raw)
+        return _number(digest)
+
+    return at
+
+
 def branch(seed: int, *names: str | int) -> Callable[[int], int]:
     """A function ``n -> derive(seed, *names, n)`` that does the common part of the path once.
 

@@ -32,7 +32,7 @@ from metagym.families import Family, as_written, family_of, load_family
 from metagym.playing import sync
 from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
 from metagym.playing.hosts import Host, HostPool, InlineHost, make_pool
-from metagym.seeding import branch, check_seed, derive
+from metagym.seeding import branch, check_seed, derive, named_branch
 from metagym.tasks import Task
 
 # Failures of the whole, not of one episode: no other episode could go on either.
@@ -270,6 +270,7 @@ async def play_async(
     pool, ours = make_pool(hosts, family, settings.env_deadline)
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 
+    first_seed = named_branch(seed, "episode")
     stopped: list[Exception] = []
     before: Counter[str] = Counter()
     attempts = []
@@ -282,8 +283,8 @@ async def play_async(
             if stopped:
                 raise stopped[0]
             # A second attempt at a task is another sample of it; the first keeps its seed whatever else is played.
-            path = (task.key, attempt) if attempt else (task.key,)
-            record = _Record(task, derive(seed, "episode", *path), model.backend)
+            own = derive(seed, "episode", task.key, attempt) if attempt else first_seed(task.key)
+            record = _Record(task, own, model.backend)
             try:
                 episode = await _guarded(record, pool, family, model, system_prompt, seat, settings, stopped)
             except FATAL as error:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metagym.errors import BadInput
-from metagym.seeding import branch, check_seed, derive, rng
+from metagym.seeding import branch, check_seed, derive, named_branch, rng
 
 names = st.lists(st.one_of(st.text(max_size=5), st.integers(0, 2**70)), max_size=4)
 
@@ -39,6 +39,7 @@ def test_different_paths_give_different_seeds(seed: int, one: list[str | int], t
 @given(st.integers(0, 2**64), names, st.integers(0, 10**6))
 def test_branch_is_derive(seed: int, path: list[str | int], number: int) -> None:
     assert branch(seed, *path)(number) == derive(seed, *path, number)
+    assert named_branch(seed, *path)(f"{number}\udc80") == derive(seed, *path, f"{number}\udc80")
 
 
 def test_s05_seed_zero_is_a_seed() -> None:
