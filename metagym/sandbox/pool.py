@@ -1,0 +1,381 @@
+"""`SandboxPool`: one zygote and the settings of its workers. `load` uses a pool that all callers share."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import hashlib
+import os
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from metagym.checks import flag, whole
+from metagym.errors import BadInput, MetaGymWarning, ProgramKilled, SandboxError, SandboxUnavailable
+from metagym.sandbox.channel import Channel, InProcess
+from metagym.sandbox.confine import LAYERS
+from metagym.sandbox.confine.selftest import TRIES
+from metagym.sandbox.limits import Limits
+from metagym.sandbox.loaders import BareLoader, LanguageLoader
+from metagym.sandbox.operations import Attempt, Load, outcome
+from metagym.sandbox.play import too_long
+from metagym.sandbox.processes import WorkerProcess, ZygoteProcess
+from metagym.sandbox.program import (
+    AsyncChannel,
+    AsyncInProcess,
+    AsyncProgram,
+    ProcessChannel,
+    Program,
+    ProgramInfo,
+)
+from metagym.seeding import check_seed
+
+GUARDS = ("native", "full")
+ISOLATIONS = ("process", "inprocess")
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What tests switch off, to try each layer alone and to see that its absence is noticed. Never for real programs.
+
+    Attributes:
+        language: The language layer.
+        without: Layers of the system that are not applied.
+        keep_root: A zygote started by root stays root.
+    """
+
+    language: bool = True
+    without: tuple[str, ...] = ()
+    keep_root: bool = False
+
+
+class SandboxPool:
+    """Starts confined workers, one for each program; any thread and any event loop may use it.
+
+    The zygote starts with the first program (or `start`), and again where something killed it. A pool belongs to the
+    process that made it. Close it, or use it as a context manager; programs of a closed pool are ended.
+
+    Args:
+        numpy: Programs may import NumPy.
+        guards: ``"native"`` reads attributes and items natively (1 to 1.7 times plain Python), ``"full"`` through a
+            guard each (5 to 10 times).
+        required: Layers that must hold; what is missing makes the pool refuse to start.
+        hash_seed: ``PYTHONHASHSEED`` of its workers: two pools with different ones show a program that depends on it.
+        limits: Limits of programs that are loaded without any of their own.
+        isolation: ``"process"``; ``"inprocess"`` runs programs in the caller's process, for trusted code in tests
+            only: it warns once, and no limit of time or memory holds.
+        switches: For tests of the layers.
+
+    Raises:
+        BadInput: A setting is not usable.
+    """
+
+    def __init__(
+        self,
+        *,
+        numpy: bool = True,
+        guards: str = "native",
+        required: Sequence[str] = LAYERS,
+        hash_seed: int = 0,
+        limits: Limits | None = None,
+        isolation: str = "process",
+        switches: Switches | None = None,
+    ) -> None:
+        self._switches = switches or Switches()
+        unknown = sorted(set(required) - set(LAYERS))
+        if unknown:
+            raise BadInput(f"{unknown[0]!r} is no layer that can be required; there are {', '.join(LAYERS)}")
+        self._numpy = flag("numpy", numpy)
+        self._guards = _one_of("guards", guards, GUARDS)
+        self._isolation = _one_of("isolation", isolation, ISOLATIONS)
+        self._required = tuple(name for name in LAYERS if name in required)
+        self._hash_seed = whole("hash_seed", hash_seed, 0)
+        if self._hash_seed >= 2**32:
+            raise BadInput(f"hash_seed is below 2**32, got {hash_seed}")
+        self._limits = limits or Limits()
+        self._zygote: ZygoteProcess | None = None
+        self._layers: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._owner, self._closed = os.getpid(), False
+        self._finalizer: weakref.finalize | None = None
+
+    # --- starting and ending
+
+    def start(self) -> Self:
+        """Starts the zygote and tries the layers, where that has not happened yet.
+
+        Raises:
+            SandboxUnavailable: A required layer is missing or does not hold; it names the layer.
+        """
+        if self._isolation == "process":
+            self._running()
+        return self
+
+    @property
+    def layers(self) -> dict[str, str]:
+        """By layer: "" where it held in the pool's self-test, otherwise why it is missing; empty before the start."""
+        return dict(self._layers)
+
+    @property
+    def zygote_pid(self) -> int | None:
+        """Process id of the zygote; None before the start."""
+        return self._zygote.pid if self._zygote is not None else None
+
+    def close(self) -> None:
+        """Ends the zygote and every worker, and waits until they are gone; a second call does nothing."""
+        with self._lock:
+            self._closed = True
+            zygote, self._zygote = self._zygote, None
+            if zygote is not None and self._owner == os.getpid():
+                if self._finalizer is not None:
+                    self._finalizer.detach()
+                zygote.close()
+
+    def __enter__(self) -> Self:
+        """The pool itself, started."""
+        return self.start()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Closes it."""
+        self.close()
+
+    # --- programs
+
+    def load(self, source: str | bytes, seed: int = 0, limits: Limits | None = None) -> Program:
+        """Loads a program into a worker of its own.
+
+        Args:
+            source: The program.
+            seed: Seed of what it draws before its first reset.
+            limits: Its limits; the pool's where None.
+
+        Raises:
+            ProgramRejected: The policy refuses it; none of its code has run.
+            ProgramError: Its body or its class's constructor raised.
+            ProgramKilled: They ran into a limit.
+            SandboxUnavailable: No confined worker can be had.
+        """
+        limits, operation = self._prepared(source, seed, limits)
+        channel: Channel
+        if self._isolation == "inprocess":
+            channel = self._in_process(limits)
+        else:
+            channel = self._channel(limits)
+        try:
+            [raw] = channel.exchange([operation.write(limits)])
+            info = self._info(_value(operation, raw, limits), source, channel.layers)
+        except BaseException:
+            channel.close()
+            raise
+        return Program(channel, limits, info)
+
+    async def load_async(self, source: str | bytes, seed: int = 0, limits: Limits | None = None) -> AsyncProgram:
+        """The same for coroutines; the program belongs to the running event loop."""
+        limits, operation = self._prepared(source, seed, limits)
+        if self._isolation == "inprocess":
+            inside = self._in_process(limits)
+            [raw] = inside.exchange([operation.write(limits)])
+            return AsyncProgram(
+                AsyncInProcess(inside), limits, self._info(_value(operation, raw, limits), source, inside.layers)
+            )
+        worker = await asyncio.to_thread(self._fork, limits)
+        channel = AsyncChannel(worker, limits, self._required)
+        try:
+            raw = await channel.ask(operation.write(limits))
+            info = self._info(_value(operation, raw, limits), source, channel.talk.layers)
+        except BaseException:
+            channel.close()
+            raise
+        return AsyncProgram(channel, limits, info)
+
+    # --- inside
+
+    def _prepared(self, source: str | bytes, seed: int, limits: Limits | None) -> tuple[Limits, Load]:
+        limits = limits or self._limits
+        if not isinstance(source, (str, bytes)):
+            raise BadInput(f"a program is text or bytes, got {type(source).__name__}")
+        if len(source) > limits.source_chars:  # not worth a worker
+            raise too_long(len(source), limits)
+        return limits, Load(source, check_seed(seed))
+
+    def _info(self, found: dict[str, Any], source: str | bytes, layers: Mapping[str, str]) -> ProgramInfo:
+        raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+        inside = self._isolation == "inprocess"
+        return ProgramInfo(
+            class_name=found["class_name"],
+            doc=found["doc"],
+            methods=tuple(found["methods"]),
+            metadata=found["metadata"],
+            digest=hashlib.sha256(raw).hexdigest(),
+            isolation=self._isolation,
+            layers=tuple(name for name, why in layers.items() if not why),
+            guards=self._guards if self._switches.language else "off",
+            numpy=self._numpy,
+            hash_seed=None if inside else self._hash_seed,
+        )
+
+    def _in_process(self, limits: Limits) -> InProcess:
+        _warn_once()
+        loader = LanguageLoader(self._guards, self._numpy) if self._switches.language else BareLoader()
+        return InProcess(loader, limits)
+
+    def _channel(self, limits: Limits) -> ProcessChannel:
+        return ProcessChannel(self._fork(limits), limits, self._required)
+
+    def _fork(self, limits: Limits) -> WorkerProcess:
+        return self._running().fork(limits)
+
+    def _running(self) -> ZygoteProcess:
+        if self._owner != os.getpid():
+            raise SandboxError("this pool was made by the process that forked this one; make a pool here")
+        with self._lock:
+            if self._closed:
+                raise SandboxError("the pool is closed")
+            if self._zygote is not None and self._zygote.alive():
+                return self._zygote
+            if not sys.platform.startswith("linux"):
+                raise SandboxUnavailable("fork", f"the sandbox needs Linux, and this is {sys.platform}")
+            if self._zygote is not None:
+                self._zygote.close()
+            settings = {
+                "language": self._switches.language,
+                "guards": self._guards,
+                "numpy": self._numpy,
+                "required": self._required,
+                "without": self._switches.without,
+                "keep_root": self._switches.keep_root,
+            }
+            zygote = ZygoteProcess(settings, self._hash_seed)
+            try:
+                self._layers = self._tried(zygote)
+            except BaseException:
+                zygote.close()
+                raise
+            self._zygote = zygote
+            self._finalizer = weakref.finalize(self, zygote.close)
+            return zygote
+
+    def _tried(self, zygote: ZygoteProcess) -> dict[str, str]:
+        """Lets workers try what must not go through; the layers as the workers found them."""
+        limits = Limits()
+        layers: dict[str, str] = {}
+        for name, attempt in TRIES.items():
+            channel = ProcessChannel(zygote.fork(limits), limits, self._required)
+            operation = Attempt(name)
+            try:
+                [raw] = channel.exchange([operation.write(limits)])
+                found = outcome(operation, raw, limits)
+            finally:
+                channel.close()
+            layers = dict(channel.layers)
+            holding = [layer for layer in attempt.held_by if not layers.get(layer, "unknown")]
+            if found is True and holding:
+                raise SandboxUnavailable(holding[0], f"it is applied, and yet a confined worker could {attempt.words}")
+            if isinstance(found, ProgramKilled) and found.limit == "syscall":
+                continue  # the filter's way to say no
+            if isinstance(found, SandboxUnavailable):
+                raise found
+            if isinstance(found, Exception):
+                raise SandboxUnavailable("selftest", f"the try to {attempt.words} gave no answer: {found}")
+        return layers
+
+
+def load(
+    source: str | bytes,
+    seed: int = 0,
+    limits: Limits | None = None,
+    pool: SandboxPool | None = None,
+    isolation: str = "process",
+) -> Program:
+    """Loads a program into a confined worker; see `SandboxPool.load`.
+
+    Args:
+        source: The program.
+        seed: Seed of what it draws before its first reset.
+        limits: Its limits.
+        pool: The pool; None for one that is shared by all callers, made at first use and closed at exit.
+        isolation: ``"inprocess"`` runs trusted code in the caller's process (tests); only without a pool.
+    """
+    return _chosen(pool, isolation).load(source, seed, limits)
+
+
+async def load_async(
+    source: str | bytes,
+    seed: int = 0,
+    limits: Limits | None = None,
+    pool: SandboxPool | None = None,
+    isolation: str = "process",
+) -> AsyncProgram:
+    """`load` for coroutines; see `SandboxPool.load_async`."""
+    return await _chosen(pool, isolation).load_async(source, seed, limits)
+
+
+def default_pool(isolation: str = "process") -> SandboxPool:
+    """The pool that callers without one share: NumPy allowed, every layer required.
+
+    Args:
+        isolation: As for `SandboxPool`; each has a pool of its own.
+    """
+    with _shared_lock:
+        pool = _shared.get(isolation)
+        if pool is None:
+            pool = _shared[isolation] = SandboxPool(isolation=isolation)
+        return pool
+
+
+_shared: dict[str, SandboxPool] = {}
+_shared_lock = threading.Lock()
+_warned = False
+
+
+def _chosen(pool: SandboxPool | None, isolation: str) -> SandboxPool:
+    if pool is None:
+        return default_pool(isolation)
+    if isolation != "process":
+        raise BadInput("a pool has its own isolation; give one of pool and isolation")
+    return pool
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise BadInput(f"{name} is one of {', '.join(allowed)}, got {value!r}")
+    return str(value)
+
+
+def _warn_once() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "isolation='inprocess': programs run in this process and nothing protects it from them; trusted code only",
+            MetaGymWarning,
+            stacklevel=4,
+        )
+
+
+def _value(operation: Load, raw: Any, limits: Limits) -> dict[str, Any]:
+    found = outcome(operation, raw, limits)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _close_shared() -> None:
+    for pool in list(_shared.values()):
+        pool.close()
+
+
+def _forget_shared() -> None:
+    """A forked child has the pools' memory but none of their workers."""
+    global _shared_lock
+    _shared_lock = threading.Lock()
+    _shared.clear()
+
+
+atexit.register(_close_shared)
+os.register_at_fork(after_in_child=_forget_shared)

@@ -1,0 +1,117 @@
+"""Messages between parent and worker: four bytes of length, then that many bytes of ASCII JSON. Never pickle.
+
+The parent's side (`Frames`) trusts nothing: a worker that a program took over may send any bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any, NoReturn
+
+from metagym.errors import BadOutput
+
+HEADER = struct.Struct(">I")
+REQUEST_BYTES = 2**20
+"""Longest request: room for a source of 64 Ki characters with every character escaped. Requests come from the
+parent."""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not allowed")
+
+
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+def encode(data: Any) -> bytes:
+    """JSON as ASCII bytes.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    return _encode(data).encode("ascii")
+
+
+def packed(payload: bytes) -> bytes:
+    """A payload with its length before it."""
+    return HEADER.pack(len(payload)) + payload
+
+
+def decode(payload: bytes | bytearray) -> Any:
+    """The data of a payload that nobody vouches for.
+
+    Raises:
+        BadOutput: It is no JSON, holds NaN, or is nested too deeply to be read.
+    """
+    try:
+        return _decode(payload.decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise BadOutput(f"the worker sent a message that is no JSON ({type(error).__name__})") from None
+
+
+class Frames:
+    """Cuts a stream of bytes from a worker into messages.
+
+    Args:
+        limit: Bytes of the longest message.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._held = bytearray()
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Takes the next bytes; gives the messages that they complete.
+
+        Raises:
+            BadOutput: A message is longer than the limit (told by its header, before it is held) or no JSON.
+        """
+        held = self._held
+        held += data
+        messages = []
+        while len(held) >= HEADER.size:
+            (length,) = HEADER.unpack_from(held)
+            if length > self.limit:
+                raise BadOutput(f"the worker announced a message of {length:,} bytes; {self.limit:,} are allowed")
+            end = HEADER.size + length
+            if len(held) < end:
+                break
+            messages.append(decode(held[HEADER.size : end]))
+            del held[:end]
+        return messages
+
+
+def read(fd: int) -> Any:
+    """The worker's side: waits for one request; None at the end of the stream.
+
+    Raises:
+        ValueError: The request is longer than `REQUEST_BYTES`.
+    """
+    data = os.read(fd, 65_536)
+    while data and len(data) < HEADER.size:
+        more = os.read(fd, 65_536)
+        data = data + more if more else b""
+    if not data:
+        return None
+    (length,) = HEADER.unpack_from(data)
+    if length > REQUEST_BYTES:
+        raise ValueError(f"a request of {length:,} bytes")
+    if len(data) == HEADER.size + length:  # as nearly always: one read, one request
+        return _decode(data[HEADER.size :].decode("ascii"))
+    held = bytearray(data)
+    while len(held) < HEADER.size + length:
+        more = os.read(fd, 65_536)
+        if not more:
+            return None
+        held += more
+    return _decode(held[HEADER.size :].decode("ascii"))
+
+
+def write(fd: int, payload: bytes) -> None:
+    """The worker's side: sends one message."""
+    view = memoryview(packed(payload))
+    while view:
+        view = view[os.write(fd, view) :]
