@@ -1,0 +1,144 @@
+"""What programs may import: every name judged, every module an immutable `Facade`.
+
+    session = bind(seed)              # one per session of a program
+    session.modules["random"]         # what ``import random`` binds
+    session.reseed(seed)              # before each reset
+
+Names are listed in tables, one per module, each group with its reason: ask of each what its code does with plain data
+from a hostile caller. A name stays out, or is ours, if its code holds or returns modules, frames or builtins, looks
+attributes up by a text, evaluates or compiles text, builds classes from data, calls hooks, opens files, reads a clock
+or the machine's entropy, or trusts sizes or addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from metagym.sandbox.facades import library
+from metagym.sandbox.facades.facade import Facade, Table, bind_facade
+from metagym.sandbox.facades.names import (
+    GUARDED_ATTRIBUTES,
+    PRIVATE_PREFIX,
+    PROGRAM_MODULE,
+    UNREADABLE,
+    read_guarded,
+)
+from metagym.sandbox.facades.refusals import module_hint
+from metagym.sandbox.facades.session import Session
+
+__all__ = [
+    "GUARDED_ATTRIBUTES",
+    "PRIVATE_PREFIX",
+    "PROGRAM_MODULE",
+    "UNREADABLE",
+    "Facade",
+    "Session",
+    "Table",
+    "bind",
+    "exported",
+    "hint",
+    "modules",
+    "read_guarded",
+    "warm_up",
+]
+
+
+class _Library:
+    """The facades of one choice (with numpy or without): what is shared, and how the rest is made per session."""
+
+    def __init__(self, numpy: bool) -> None:
+        tables = {table.module: table for table in library.tables(numpy)}
+        self.tables = tables
+        self.names: dict[str, frozenset[str]] = {}
+        self.shared: dict[str, Facade] = {}
+        self.kinds: list[tuple[str, type[Facade], tuple[str, ...]]] = []
+        for module in sorted(tables, key=lambda name: -name.count(".")):  # children first
+            table = tables[module]
+            below = [name for name in tables if name.rpartition(".")[0] == module]
+            children = {name.rpartition(".")[2]: self.shared.get(name) for name in below}
+            kind = table.kind(children)
+            self.names[module] = table.exported() | set(children)
+            if table.bound or None in children.values():
+                own = tuple(name for name, child in children.items() if child is None)
+                self.kinds.append((module, kind, own))
+            else:
+                self.shared[module] = kind()
+        for alias, module in library.ALIASES.items():
+            for name in [name for name in tables if name == module or name.startswith(module + ".")]:
+                self.names[alias + name.removeprefix(module)] = self.names[name]
+        self.aliases = {
+            alias + name.removeprefix(module): name
+            for alias, module in library.ALIASES.items()
+            for name in tables
+            if name == module or name.startswith(module + ".")
+        }
+
+    def bind(self, session: Session) -> Mapping[str, Facade]:
+        made = dict(self.shared)
+        for module, kind, own in self.kinds:
+            table = self.tables[module]
+            values: dict[str, Any] = {name: made[f"{module}.{name}"] for name in own}
+            if table.fill is not None:
+                eager = [name for name, entry in table.entries.items() if entry.kind == "eager"]
+                values.update(zip(eager, table.fill(session), strict=True))
+            made[module] = bind_facade(kind, session, values)
+        for alias, module in self.aliases.items():
+            made[alias] = made[module]
+        return MappingProxyType(made)
+
+
+@functools.cache
+def _library(numpy: bool) -> _Library:
+    return _Library(numpy)
+
+
+def bind(seed: int, *, numpy: bool = True, print_to: Callable[[str], None] | None = None) -> Session:
+    """Makes the modules of one session.
+
+    Args:
+        seed: The session's seed, any non-negative integer (see `Session.reseed`).
+        numpy: Whether numpy is among them.
+        print_to: Takes what ``pprint.pprint`` prints.
+
+    Returns:
+        The session; its `Session.modules` maps each name that may be imported to its facade.
+    """
+    session = Session(seed, print_to)
+    session.modules = _library(bool(numpy)).bind(session)
+    return session
+
+
+def modules(numpy: bool) -> Mapping[str, Facade]:
+    """The facades of a session of seed 0, by module name: to look at, not to run programs with."""
+    return bind(0, numpy=numpy).modules
+
+
+def exported(module: str, numpy: bool) -> frozenset[str] | None:
+    """The names that `module` offers, its submodules among them; None where it cannot be imported."""
+    return _library(bool(numpy)).names.get(module)
+
+
+def hint(module: str, name: str | None, numpy: bool = True) -> str:
+    """One sentence for the author of a program: why a module, or a name of it, is not there, and the way out.
+
+    Args:
+        module: The module of the import statement.
+        name: The name that is missing in it; None where the module itself is.
+        numpy: Whether numpy is offered.
+    """
+    made = _library(bool(numpy))
+    if name is None or module not in made.names:
+        return module_hint(module, frozenset(made.names), numpy)
+    return made.tables[made.aliases.get(module, module)].hint(name)
+
+
+def warm_up(numpy: bool) -> None:
+    """Builds all facades and runs what the library imports lazily; call it before forking workers."""
+    library.warm_up(numpy)
+    session = bind(0, numpy=numpy)
+    for facade in session.modules.values():
+        for name in dir(facade):
+            getattr(facade, name)

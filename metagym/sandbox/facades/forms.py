@@ -1,0 +1,105 @@
+"""Types that a program may name but not use: inert stand-ins for what annotations and ``isinstance`` mention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+class Form:
+    """A name that stands for a type: it can be subscripted, joined by ``|``, given to ``isinstance``, and no more.
+
+    Args:
+        name: How it prints.
+        origin: The type behind it for ``isinstance``; None where the question makes no sense.
+        base: What it stands for as a base class; the origin where that may be subclassed, None if not.
+        call: What a call does; None refuses it.
+    """
+
+    __slots__ = ("__base__", "__call", "__name__", "__type__")
+
+    def __init__(
+        self,
+        name: str,
+        origin: type | tuple[type, ...] | None = None,
+        *,
+        base: type | None = None,
+        call: Callable[..., Any] | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "__name__", name)
+        put(self, "__type__", origin)
+        put(self, "__base__", base)
+        put(self, "_Form__call", call)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self.__name__} is read-only")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __getitem__(self, item: Any) -> Form:
+        inner = ", ".join(map(_shown, item if isinstance(item, tuple) else (item,)))
+        return Form(f"{self.__name__}[{inner}]"[:200], self.__type__, base=self.__base__, call=self.__call)
+
+    def __or__(self, other: Any) -> Form:
+        return _union(self, other)
+
+    def __ror__(self, other: Any) -> Form:
+        return _union(other, self)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        if self.__type__ is None:
+            raise TypeError(f"{self.__name__} cannot be used with isinstance()")
+        return isinstance(value, self.__type__)
+
+    def __subclasscheck__(self, kind: Any) -> bool:
+        if self.__type__ is None:
+            raise TypeError(f"{self.__name__} cannot be used with issubclass()")
+        return issubclass(kind, self.__type__)
+
+    def __eq__(self, other: object) -> Any:
+        """Equal to the type it stands for, so that ``type(x) == np.ndarray`` tells what the author means."""
+        if isinstance(other, Form):
+            return self.__name__ == other.__name__
+        return other == self.__type__ if isinstance(other, type) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.__name__ if self.__type__ is None else self.__type__)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        if self.__base__ is None:
+            raise TypeError(f"{self.__name__} cannot be a base class here")
+        return () if self.__base__ in bases or self.__base__ is object else (self.__base__,)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.__call is None:
+            raise TypeError(f"{self.__name__} cannot be called here: it only names a type")
+        return self.__call(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{self.__name__} cannot be copied")
+
+    def __copy__(self) -> Form:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Form:
+        return self
+
+
+def _shown(part: Any) -> str:
+    if isinstance(part, list):
+        return "[" + ", ".join(map(_shown, part)) + "]"
+    name = getattr(part, "__name__", None)
+    return str(name) if isinstance(part, (type, Form)) else repr(part) if isinstance(part, (str, int)) else "..."
+
+
+def _union(left: Any, right: Any) -> Form:
+    kinds: list[type] = []
+    for part in (left, right):
+        kind = part.__type__ if isinstance(part, Form) else type(None) if part is None else part
+        kinds += kind if isinstance(kind, tuple) else [kind]
+    origin = tuple(kinds) if all(isinstance(kind, type) for kind in kinds) else None
+    return Form(f"{_shown(left)} | {_shown(right)}"[:200], origin)

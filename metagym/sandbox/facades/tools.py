@@ -1,0 +1,219 @@
+"""Tools for functions and classes: ``functools``, ``contextlib``, ``abc``, ``types``, ``inspect``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metagym.sandbox.facades.facade import Table
+from metagym.sandbox.facades.forms import Form
+from metagym.sandbox.facades.names import written_by_program
+
+# --- functools
+
+
+def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
+    """``functools.wraps`` for functions of the program; which attributes are copied cannot be chosen."""
+    return lambda wrapper: update_wrapper(wrapper, wrapped)
+
+
+def update_wrapper(wrapper: Any, wrapped: Any, assigned: Any = None, updated: Any = None) -> Any:
+    """``functools.update_wrapper``; a wrapper that is no function of the program stays as it is."""
+    if isinstance(wrapper, types.FunctionType) and written_by_program(wrapper):
+        own = getattr(wrapped, "__dict__", None) if isinstance(wrapped, types.FunctionType) else None
+        functools.update_wrapper(wrapper, wrapped, updated=("__dict__",) if own else ())
+    return wrapper
+
+
+def total_ordering(cls: Any) -> Any:
+    """``functools.total_ordering`` for classes of the program.
+
+    Raises:
+        TypeError: It is another class.
+    """
+    if not written_by_program(cls):
+        raise TypeError("total_ordering decorates classes of the program only")
+    return functools.total_ordering(cls)
+
+
+_CALLS = "calls the functions it is given and keeps what they return"
+
+FUNCTOOLS = (
+    Table("functools")
+    .real(_CALLS, "cache cmp_to_key lru_cache partial partialmethod reduce singledispatch singledispatchmethod")
+    .real("keeps a value in the instance under the method's own name", "cached_property")
+    .ours(
+        "they change functions and classes of the program only",
+        wraps=wraps,
+        update_wrapper=update_wrapper,
+        total_ordering=total_ordering,
+    )
+    .real("constants", "WRAPPER_ASSIGNMENTS WRAPPER_UPDATES")
+)
+
+# --- contextlib
+
+CONTEXTLIB = (
+    Table("contextlib")
+    .real(
+        "runs the program's own context managers",
+        "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress",
+    )
+    .refuse("print is captured already", "redirect_stdout redirect_stderr")
+    .refuse("there are no folders", "chdir")
+    .refuse(
+        "there is no event loop; write it without async",
+        "AbstractAsyncContextManager AsyncContextDecorator AsyncExitStack aclosing asynccontextmanager",
+    )
+)
+
+# --- abc
+
+ABC = (
+    Table("abc")
+    .real("a base class that asks for the marked methods", "ABC")
+    .real("markers of methods", "abstractmethod abstractclassmethod abstractproperty abstractstaticmethod")
+    .ours("a call would make a class with any names; as a metaclass it is the same as the base ABC",
+          ABCMeta=Form("ABCMeta", __import__("abc").ABCMeta))
+    .refuse("it belongs to the library's cache", "get_cache_token update_abstractmethods")
+)  # fmt: skip
+
+# --- types
+
+
+class SimpleNamespace(types.SimpleNamespace):
+    """``types.SimpleNamespace``; names with two leading underscores, which the library would call, are refused."""
+
+    def __init__(self, *mappings: Any, **values: Any) -> None:
+        for mapping in mappings:
+            values = {**mapping, **values}
+        for name in values:
+            if type(name) is not str or name.startswith("__"):
+                raise TypeError(f"{name!r:.80} is no field name")
+        super().__init__(**values)
+
+
+def _bind(function: Any, instance: Any) -> Any:
+    if not callable(function) or instance is None:
+        raise TypeError("MethodType(function, instance) binds a function to an instance")
+    return types.MethodType(function, instance)
+
+
+_FOR_ISINSTANCE = (
+    "FunctionType LambdaType BuiltinFunctionType BuiltinMethodType GeneratorType ModuleType MethodWrapperType "
+    "MappingProxyType UnionType GenericAlias CoroutineType TracebackType"
+)
+
+TYPES = (
+    Table("types")
+    .ours("fields of a record; no field has the name of a hook", SimpleNamespace=SimpleNamespace)
+    .ours(
+        "for isinstance; a call would build functions, modules or tracebacks",
+        **{
+            name: Form(f"types.{name}", getattr(types, name))
+            for name in _FOR_ISINSTANCE.split()
+            if name != "MappingProxyType"
+        },
+        MethodType=Form("types.MethodType", types.MethodType, call=_bind),
+    )
+    .real("a read-only view of a mapping that the program has", "MappingProxyType")
+    .real("the types of constants", "NoneType EllipsisType NotImplementedType")
+    .refuse("it makes classes from data; write a class statement", "new_class prepare_class resolve_bases")
+    .refuse("it makes classes from data; write a class statement", "get_original_bases coroutine")
+    .refuse("use property", "DynamicClassAttribute")
+    .refuse(
+        "the interpreter's own types are not offered",
+        "CodeType FrameType CellType CapsuleType AsyncGeneratorType ClassMethodDescriptorType GetSetDescriptorType "
+        "MemberDescriptorType MethodDescriptorType WrapperDescriptorType",
+    )
+)
+
+# --- inspect
+
+
+class _Empty:
+    """``inspect.Parameter.empty``: there is none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function, as ``inspect.Parameter`` tells it; annotations are not kept."""
+
+    name: str
+    kind: Any
+    default: Any = _Empty
+    annotation: Any = _Empty
+
+    empty = _Empty
+    POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+    POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    VAR_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
+    KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+    VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a function, as ``inspect.Signature`` tells them."""
+
+    parameters: Mapping[str, Parameter]
+    return_annotation: Any = _Empty
+    text: str = "()"
+
+    empty = _Empty
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def signature(obj: Any) -> Signature:
+    """``inspect.signature`` of a function, method or class.
+
+    Raises:
+        TypeError: It cannot be called.
+        ValueError: It tells nothing about its parameters.
+    """
+    if not callable(obj):
+        raise TypeError(f"{type(obj).__name__} object is not callable")
+    found = inspect.signature(obj, follow_wrapped=False)
+    plain = [
+        inspect.Parameter(
+            each.name, each.kind, default=inspect.Parameter.empty if each.default is each.empty else each.default
+        )
+        for each in found.parameters.values()
+    ]
+    ours = {
+        each.name: Parameter(each.name, each.kind, _Empty if each.default is each.empty else each.default)
+        for each in plain
+    }
+    shown = ", ".join(_declared(each) for each in ours.values())
+    return Signature(types.MappingProxyType(ours), text=f"({shown})")
+
+
+def _declared(parameter: Parameter) -> str:
+    stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    return f"{stars}{parameter.name}" + ("" if parameter.default is _Empty else "=...")
+
+
+INSPECT = (
+    Table("inspect")
+    .ours("plain records of names and defaults", signature=signature, Signature=Signature, Parameter=Parameter)
+    .real(
+        "looks at the type of its argument",
+        "isabstract isbuiltin isclass isfunction isgenerator isgeneratorfunction ismethod isroutine iscoroutine "
+        "iscoroutinefunction isawaitable isdatadescriptor ismethoddescriptor ismodule",
+    )
+    .real("the text that was written", "getdoc cleandoc")
+    .refuse(
+        "frames, source and members of objects are not offered; use vars(obj) or dir(obj)",
+        "currentframe stack trace getsource getsourcelines getsourcefile getfile getmodule getmembers getmembers_static "
+        "getattr_static getframeinfo getouterframes getinnerframes getclosurevars getgeneratorlocals getcallargs getmro "
+        "getfullargspec getargvalues unwrap get_annotations",
+    )
+)
+
+TABLES = (FUNCTOOLS, CONTEXTLIB, ABC, TYPES, INSPECT)
