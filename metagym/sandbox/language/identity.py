@@ -1,0 +1,51 @@
+"""`id` and `hash` that are equal in every process: numbers in the order of the questions, digests of text."""
+
+from __future__ import annotations
+
+import enum
+import zlib
+from typing import Any
+
+_FIRST = 1_000
+
+
+class Identities:
+    """The `id` and `hash` of one session.
+
+    An object that was asked for its identity is kept alive, so that its number stays its own.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, Any]] = {}
+
+    def id(self, ob: Any, /) -> int:
+        """A number that no other object of the session has."""
+        found = self._known.get(id(ob))
+        if found is None:
+            found = self._known[id(ob)] = (_FIRST + 16 * len(self._known), ob)
+        return found[0]
+
+    def hash(self, ob: Any, /) -> int:
+        """The builtin `hash`, with equal values for equal texts in every process."""
+        kind = type(ob)
+        if kind is str:
+            return _of_bytes(ob.encode("utf-8", "surrogatepass"))
+        if kind is bytes:
+            return _of_bytes(ob)
+        if kind is tuple:
+            return hash(tuple(self.hash(item) for item in ob))
+        if kind is frozenset:
+            return hash(frozenset(self.hash(item) for item in ob))
+        if ob is None:
+            return 0x5EED
+        if issubclass(kind, enum.Enum):
+            return _of_bytes(str(enum.Enum.name.__get__(ob, kind)).encode("utf-8", "surrogatepass"))
+        if kind.__hash__ is object.__hash__:
+            return self.id(ob)
+        return hash(ob)
+
+
+def _of_bytes(data: bytes) -> int:
+    return zlib.crc32(data) | zlib.adler32(data) << 28

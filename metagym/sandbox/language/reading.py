@@ -1,0 +1,164 @@
+"""From source of any kind to a syntax tree of bounded size, before anything looks at its meaning."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable
+
+from metagym.errors import ProgramRejected
+
+MAX_CHARS = 65_536
+"""Longest source, in characters."""
+
+MAX_NODES = 20_000
+"""Most nodes of the syntax tree (load and store marks not counted)."""
+
+MAX_DEPTH = 100
+"""Deepest nesting of the syntax tree; the visitors use about six Python frames a level."""
+
+MAX_FINALLY = 3
+"""Deepest nesting of ``finally``: CPython compiles such a block once for each way out of the ``try``."""
+
+MAX_EMITTED = 4 * MAX_NODES
+"""Most nodes that the compiler may have to emit, copies of ``finally`` blocks counted."""
+
+GRAMMAR = (3, 11)
+"""Programs are read by the oldest supported grammar, so that a program is one on every Python or on none."""
+
+
+def parse(source: str | bytes) -> ast.Module:
+    """Reads a program.
+
+    Args:
+        source: Text, or UTF-8 bytes with or without a byte order mark.
+
+    Raises:
+        ProgramRejected: ``not_text``, ``empty``, ``too_long``, ``syntax_error``, ``too_deep`` or ``too_many_nodes``.
+    """
+    text = _text(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, "<program>", feature_version=GRAMMAR)
+    except SyntaxError as error:
+        raise syntax_error(error) from None
+    except (RecursionError, MemoryError):
+        raise ProgramRejected("too_deep", 0, "the source is nested too deeply to be read; write it flatter") from None
+    except (ValueError, OverflowError) as error:
+        raise ProgramRejected("syntax_error", 0, f"the source cannot be read: {str(error)[:200]}") from None
+    _bound(tree)
+    return tree
+
+
+def syntax_error(error: SyntaxError) -> ProgramRejected:
+    """The rejection of a source that is no Python."""
+    quoted = f": {error.text.strip()[:80]!r}" if error.text and error.text.strip() else ""
+    return ProgramRejected("syntax_error", error.lineno or 0, f"this is not valid Python: {error.msg}{quoted}")
+
+
+def _text(source: str | bytes) -> str:
+    if len(source) > 4 * MAX_CHARS:
+        raise _too_long(len(source))
+    if isinstance(source, bytes | bytearray):
+        try:
+            text = bytes(source).decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = bytes(source)[: error.start].count(b"\n") + 1
+            raise ProgramRejected("not_text", line, "the source is not UTF-8 text; save it as UTF-8") from None
+    else:
+        text = source
+        if not text.isascii():
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError as error:
+                line = text.count("\n", 0, error.start) + 1
+                raise ProgramRejected(
+                    "not_text", line, "the source holds half of a surrogate pair, which is no text; remove it"
+                ) from None
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ProgramRejected("not_text", line, "the source holds a null byte; remove it (write \\0 inside a string)")
+    if len(text) > MAX_CHARS:
+        raise _too_long(len(text))
+    if not text.strip():
+        raise ProgramRejected(
+            "empty", 0, "the source is empty; write a class with reset(self, seed) and step(self, action)"
+        )
+    return text
+
+
+def _too_long(length: int) -> ProgramRejected:
+    return ProgramRejected(
+        "too_long", 0, f"the source has {length:,} characters and may have {MAX_CHARS:,}; make tables shorter"
+    )
+
+
+_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+
+
+def _bound(tree: ast.Module) -> None:
+    """Counts nodes and depth without recursion, then the work that ``finally`` makes."""
+    stack: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
+    count = 0
+    tries = False
+    while stack:
+        node, depth, line = stack.pop()
+        line = getattr(node, "lineno", line)
+        count += 1
+        if depth > MAX_DEPTH:
+            raise ProgramRejected(
+                "too_deep",
+                line,
+                f"code is nested more than {MAX_DEPTH} levels deep here (each elif and each link of a chain counts); "
+                "use a dict, a list or several statements",
+            )
+        tries |= isinstance(node, ast.Try)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, _MARKS):
+                stack.append((child, depth + 1, line))
+    if count > MAX_NODES:
+        raise ProgramRejected(
+            "too_many_nodes", 0, f"the program has {count:,} syntax nodes and may have {MAX_NODES:,}; make it smaller"
+        )
+    if tries:
+        _emitted(tree, 0, 0)
+
+
+def _emitted(node: ast.AST, pending: int, level: int) -> int:
+    """Nodes that the compiler emits for a node.
+
+    Args:
+        node: A statement or expression.
+        pending: Emitted size of the ``finally`` blocks around it, each copied at every way out.
+        level: How many they are.
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        pending = level = 0
+    if isinstance(node, ast.Return | ast.Break | ast.Continue):
+        return 1 + pending + _sum(ast.iter_child_nodes(node), pending, level)
+    if not isinstance(node, ast.Try) or not node.finalbody:
+        return _checked(1 + _sum(ast.iter_child_nodes(node), pending, level), node)
+    if level >= MAX_FINALLY:
+        raise ProgramRejected(
+            "too_deep", node.lineno, f"finally is nested more than {MAX_FINALLY} levels deep; use functions or with"
+        )
+    final = _sum(node.finalbody, pending, level + 1)
+    inside = _sum([*node.body, *node.handlers, *node.orelse], pending + final, level + 1)
+    return _checked(1 + 2 * final + inside, node)
+
+
+def _sum(nodes: Iterable[ast.AST], pending: int, level: int) -> int:
+    return sum(_emitted(node, pending, level) for node in nodes)
+
+
+def _checked(emitted: int, node: ast.AST) -> int:
+    if emitted > MAX_EMITTED:
+        line = getattr(node, "lineno", 0)
+        raise ProgramRejected(
+            "too_many_nodes",
+            line,
+            "the finally blocks here are copied at so many returns that the code gets too large; return in one place",
+        )
+    return emitted
