@@ -1,0 +1,172 @@
+"""Stage 9: the answer does not stand in what the player sees, nor in the hint.
+
+A word of the solution in an observation is no leak by itself: commands are listed, options are named, a user says which
+city to fly to. What is a leak is decided by comparing seeds, in three rules. Texts are read as words (letters, digits;
+case does not matter); the vocabulary is every word that all seeds' first observations, or all seeds' solutions, have in
+common; the other words of a solution are its *distinctive* words.
+
+* **Whole solution**: the solution's words (two actions and three words at least) stand one after another in what its
+  own seed shows, on at least half of the seeds, and those of other seeds do so less than half as often.
+* **Recipe** (not for tool calls, whose arguments a user message may name): one recipe that copies words, such as
+  "write `guess`, then the word that follows `code`", gives the solution on every seed. That is: all solutions are equal
+  but for their distinctive words, and each of these follows one fixed word, or pair of words, on every seed, in at
+  least half of the places where that stands. At least three different answers must be seen.
+* **Word in a hint**: on at least half of the seeds the hint holds a distinctive word of its own seed's solution, and
+  those of other seeds do so less than half as often.
+
+What is shown: for the whole solution, every observation before the solution's last action is given, of the reference
+episode and of all other policies, the end of lost episodes included (what is told there is remembered). For the recipe,
+only what shows itself to a player who does nothing sensible: the first observation, and the episodes of no-op and of
+garbage to their ends. A code that is read by opening a drawer may be copied; one that lies on the table may not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from metagym.spade.program import EnvProgram
+from metagym.spade.validation.report import Refusal
+from metagym.spade.validation.walks import Walk
+from metagym.spade.validation.worth import Reference
+
+_WORD = re.compile(r"[^\W_]+")
+IDLE = ("no-op", "garbage")
+"""Names of the policies that do nothing sensible."""
+
+_START = "\n"  # no word: what stands before the first word of an observation
+
+Words = tuple[str, ...]
+
+
+def check_leaks(program: EnvProgram, found: Sequence[Reference], shown: Sequence[Walk]) -> None:
+    """Looks for the reference solutions in what the player sees and in the hints.
+
+    Args:
+        program: The program.
+        found: Its reference solutions.
+        shown: Episodes of other policies on the same seeds.
+
+    Raises:
+        Refusal: ``answer_in_observation`` or ``answer_in_hint``; neither holds the answer itself.
+    """
+    solutions = [[words(action) for action in reference.actions] for reference in found]
+    common = _vocabulary(found, solutions)
+    texts = [_seen(reference, shown) for reference in found]
+    if _stands(solutions, lambda answer, seed: _whole_in(answer, texts[seed])):
+        raise Refusal(
+            "answer_in_observation",
+            "the observations of a seed hold its whole reference solution: show what the player needs to find it, and "
+            "tell it at no time, not even when the episode is lost",
+        )
+    idle = [_shown_to_idle(reference, shown) for reference in found]
+    places = None if program.action_format == "tool_call" else _recipe(solutions, common, idle)
+    if places is not None:
+        raise Refusal(
+            "answer_in_observation",
+            f"the answer can be copied from the observations: it is the word after {' and after '.join(places)} on "
+            "every seed; show what the player needs to find it, and tell it at no time, not even when the episode is "
+            "lost",
+        )
+    hints = [[words(reference.hint or "")] for reference in found]
+    if _stands(solutions, lambda answer, seed: _whole_in(answer, hints[seed])) or _stands(
+        solutions, lambda answer, seed: bool(_distinctive(answer, common) & set(hints[seed][0]))
+    ):
+        raise Refusal(
+            "answer_in_hint",
+            "the hint holds words of its seed's solution: tell the way to think, and no value of this episode",
+        )
+
+
+def words(text: str) -> Words:
+    r"""The words of a text, in small letters; ``boxed`` of ``\boxed{...}`` is none."""
+    return tuple(_WORD.findall(text.replace("\\boxed", " ").casefold()))
+
+
+def _vocabulary(found: Sequence[Reference], solutions: Sequence[Sequence[Words]]) -> set[str]:
+    """Words that tell nothing about a seed."""
+    observed = set.intersection(*(set(words(str(reference.walk.steps[0].observation))) for reference in found))
+    played = set.intersection(*({word for action in solution for word in action} for solution in solutions))
+    return observed | played
+
+
+def _distinctive(solution: Sequence[Words], common: set[str]) -> set[str]:
+    return {word for action in solution for word in action} - common
+
+
+def _seen(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
+    """Every observation of a seed that was shown before the answer was given."""
+    texts = [step.observation for step in reference.walk.steps[:-1]]
+    own = [action.strip().casefold() for action in reference.actions]
+    for walk in shown:
+        if walk.seed == reference.walk.seed:
+            given = False
+            for step in walk.steps:
+                given |= step.action is not None and step.action.strip().casefold() == own[-1]
+                if not given:
+                    texts.append(step.observation)
+    return [words(text) for text in dict.fromkeys(map(str, texts))]
+
+
+def _shown_to_idle(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
+    """What a player sees who does nothing sensible."""
+    texts = [reference.walk.steps[0].observation]
+    for walk in shown:
+        if walk.seed == reference.walk.seed and walk.name in IDLE:
+            texts += [step.observation for step in walk.steps]
+    return [words(text) for text in dict.fromkeys(map(str, texts))]
+
+
+def _stands(solutions: Sequence[Sequence[Words]], holds: Callable[[Sequence[Words], int], bool]) -> bool:
+    """Whether solutions stand in what their own seeds show, and much less in what other seeds show."""
+    seeds = range(len(solutions))
+    own = sum(holds(solutions[seed], seed) for seed in seeds) / len(solutions)
+    if own < 0.5:
+        return False
+    pairs = [(one, other) for one in seeds for other in seeds if solutions[one] != solutions[other]]
+    crossed = sum(holds(solutions[one], other) for one, other in pairs) / len(pairs) if pairs else 0.0
+    return crossed < own / 2
+
+
+def _whole_in(solution: Sequence[Words], texts: Sequence[Words]) -> bool:
+    run = tuple(word for action in solution for word in action)
+    if len(solution) < 2 or len(run) < 3:
+        return False
+    return any(_has_run(text, run) for text in texts)
+
+
+def _has_run(text: Words, run: Words) -> bool:
+    size = len(run)
+    return any(text[at : at + size] == run for at, word in enumerate(text[: len(text) - size + 1]) if word == run[0])
+
+
+def _recipe(
+    solutions: Sequence[Sequence[Words]], common: set[str], texts: Sequence[Sequence[Words]]
+) -> list[str] | None:
+    """The words after which the distinctive words of the solution stand, if one recipe serves all seeds."""
+    masks = {tuple(tuple(word if word in common else "" for word in action) for action in found) for found in solutions}
+    slots = [[word for action in found for word in action if word not in common] for found in solutions]
+    if len(masks) != 1 or not slots[0] or len({tuple(slot) for slot in slots}) < 3:
+        return None
+    places = []
+    for number in range(len(slots[0])):
+        contexts: set[Words] | None = None
+        for seed, slot in enumerate(slots):
+            contexts = _contexts(slot[number], texts[seed], contexts)
+        if not contexts:
+            return None
+        place = " ".join(word for word in min(contexts, key=lambda found: (len(found), found)) if word != _START)
+        places.append(f"'{place}'" if place else "the beginning")
+    return list(dict.fromkeys(places))
+
+
+def _contexts(answer: str, texts: Sequence[Words], among: set[Words] | None) -> set[Words]:
+    """The words, and pairs of words, that the answer follows in at least half of the places where they stand."""
+    followed: dict[Words, list[bool]] = {}
+    for text in texts:
+        padded = (_START, *text)
+        for at in range(1, len(padded)):
+            for context in (padded[at - 1 : at], padded[max(at - 2, 0) : at]):
+                if among is None or context in among:
+                    followed.setdefault(context, []).append(padded[at] == answer)
+    return {context for context, hits in followed.items() if 2 * sum(hits) >= len(hits)}
