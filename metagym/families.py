@@ -87,6 +87,21 @@ def task_id(task: Task) -> str:
 
 
 @dataclass(frozen=True)
+class AnswerForm:
+    """How an actor is asked to answer and how its command is read, where that is no line ``Action: ...``.
+
+    Attributes:
+        ask: The paragraph of the first user message that tells how to answer.
+        read: ``read(reply, admissible) -> str``: the command in a `metagym.chat.Reply`; "" where there is none.
+        absent: What the actor is told after an answer without a command.
+    """
+
+    ask: str
+    read: Callable[[Any, Sequence[str] | None], str]
+    absent: str
+
+
+@dataclass(frozen=True)
 class Family:
     """A family of inner environments, text in and text out.
 
@@ -109,6 +124,7 @@ class Family:
         stand_ins: Scripted stand-ins: seat name (``actor``, ``reflector``) to a function ``(seed) -> ChatModel``.
         versions: Engine, data and grammar versions or digests (JSON), for manifests and reports.
         options: The options the family was built with (JSON).
+        answer: How the actor answers; None asks for a thought and one line with a command.
     """
 
     name: str
@@ -125,6 +141,7 @@ class Family:
     stand_ins: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
     versions: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    answer: AnswerForm | None = None
 
     def __post_init__(self) -> None:
         """Checks what can be checked early."""

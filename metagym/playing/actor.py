@@ -15,6 +15,7 @@ from typing import Any
 from metagym.chat.types import Message, Reply, Request
 from metagym.chat.wander import LIST_HEAD
 from metagym.checks import flag, number, settle, whole
+from metagym.families import AnswerForm
 
 FORMAT = (
     "Answer with two lines and nothing else:\nThought: what you conclude from what you have seen\nAction: one command"
@@ -72,15 +73,16 @@ class Conversation:
         system_prompt: The evolved prompt; no system message is sent where it is empty.
         instructions: The family's paragraph on the world and its commands.
         settings: See `ActorSettings`.
+        ask: How to answer.
     """
 
-    def __init__(self, system_prompt: str, instructions: str, settings: ActorSettings) -> None:
+    def __init__(self, system_prompt: str, instructions: str, settings: ActorSettings, ask: str = FORMAT) -> None:
         self.settings = settings
         # system?, user, assistant, user, assistant, ...: the head (up to the first user message) is always sent.
         self._messages = [Message("system", system_prompt)] if system_prompt else []
         self._head = len(self._messages) + 1
         self._listing = settings.show_admissible
-        parts = [part for part in (instructions, "" if settings.choose else FORMAT) if part]
+        parts = [part for part in (instructions, "" if settings.choose else ask) if part]
         self._preface = "\n\n".join([*parts, ""]) if parts else ""
         self._request = settings.template
 
@@ -138,6 +140,10 @@ def command_of(reply: Reply, admissible: Sequence[str] | None) -> str:
     if not lines or lines[0].lower().startswith("thought:"):
         return ""
     return lines[0]
+
+
+LINES = AnswerForm(FORMAT, command_of, NO_ACTION)
+"""How actors answer unless their family says otherwise."""
 
 
 def thought_of(reply: str | None) -> str:

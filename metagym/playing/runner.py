@@ -30,7 +30,7 @@ from metagym.errors import (
 )
 from metagym.families import Family, as_written, family_of, load_family
 from metagym.playing import sync
-from metagym.playing.actor import NO_ACTION, ActorSettings, Conversation, command_of
+from metagym.playing.actor import LINES, ActorSettings, Conversation
 from metagym.playing.hosts import Host, HostPool, InlineHost, make_pool
 from metagym.seeding import branch, check_seed, derive, named_branch
 from metagym.tasks import Task
@@ -158,7 +158,9 @@ async def _episode(
     cap = settings.max_steps or family.max_steps
     clean = family.clean if settings.clean else as_written
     sampling_seed = branch(record.seed, "actor")
-    conversation = Conversation(system_prompt, family.instructions, seat)
+    form = family.answer or LINES
+    conversation = Conversation(system_prompt, family.instructions, seat, form.ask)
+    command, nothing = form.read, form.absent
     take = host.take if isinstance(host, InlineHost) else None
     ask = model.start if isinstance(model, Scripted) else model.chat
     keep, count = record.turns.append, record.usages.append
@@ -177,11 +179,11 @@ async def _episode(
         text = reply.text
         conversation.answer(text)
         count(reply.usage)
-        cleaned = clean(command_of(reply, legal), legal) if text is not None else None
+        cleaned = clean(command(reply, legal), legal) if text is not None else None
         last = number + 1 == cap
         if cleaned is None or not cleaned.command:
             # The documented rule: nothing is sent, nothing happens, the step counts.
-            after, reward, terminated, truncated, info = NO_ACTION, 0.0, False, last, info
+            after, reward, terminated, truncated, info = nothing, 0.0, False, last, info
             action, repair = "", Repair.ABSENT
         else:
             action, repair = cleaned
