@@ -8,10 +8,10 @@ import importlib
 import re
 from collections.abc import Iterable
 
-from metagym.sandbox.facades import arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings
+from metagym.sandbox.facades import arithmetic, chance, clocks, containers, gym, quiet, records, texts, tools, typings
 from metagym.sandbox.facades.facade import Table
 
-ALIASES = {}
+ALIASES = {"gym": "gymnasium"}
 """Modules that are another one by an older name."""
 
 _PLAIN = (arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings)
@@ -32,6 +32,10 @@ def tables(numpy: bool) -> Iterable[Table]:
     for room in _PLAIN:
         yield from room.TABLES
     yield from _metagym()
+    yield from gym.tables(numpy)
+    if numpy:
+        for name in ("arrays", "array_chance"):
+            yield from importlib.import_module(f"metagym.sandbox.facades.{name}").TABLES
 
 
 _ENCODINGS = "ascii latin-1 utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be cp1252 cp437 punycode"
