@@ -327,8 +327,9 @@ def cut_words(text: str, max_words: int) -> tuple[str, int]:
     ends = [match.end() for match in _WORD.finditer(text)]
     if len(ends) <= max_words:
         return text, 0
-    limit, least = ends[max_words - 1], ends[(max_words - 1) // 2]
-    stops = [match.end() for match in _SENTENCE_END.finditer(text, least, limit + 1) if match.end() <= limit]
+    limit, half = ends[max_words - 1], (max_words - 1) // 2
+    since = ends[half - 1] if half else 0
+    stops = [match.end() for match in _SENTENCE_END.finditer(text, since, limit + 1) if since < match.end() <= limit]
     stop = stops[-1] if stops else limit
     return text[:stop], len(ends) - bisect.bisect_right(ends, stop)
 

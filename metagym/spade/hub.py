@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl
 
-from metagym.errors import BadInput, MetaGymError, NoTasks, StoreError
+from metagym.errors import BadInput, MetaGymError, NoTasks
 from metagym.extras import require
 from metagym.spade.documents import CorpusSource
 from metagym.spade.jsonl import TEXT_FIELDS, JsonlSource, document_in
@@ -26,8 +27,8 @@ def load_hub(rest: str) -> CorpusSource:
     """The corpus of ``datasets:<rest>``.
 
     A stream has neither a length nor random access, and a draw addressed by round and slot needs both. So a window of
-    the stream (``take`` rows after the first ``skip``) is written into a temporary file that goes away with the
-    process, and drawn from; its fingerprint is that of the rows.
+    the stream (``take`` rows after the first ``skip``) is written into a temporary file without a name and drawn from;
+    its fingerprint is that of the rows.
 
     Args:
         rest: ``NAME?parameter=value&...`` with `PARAMETERS`.
@@ -42,45 +43,30 @@ def load_hub(rest: str) -> CorpusSource:
     arguments = {key: options[key] for key in ("revision", "data_files") if key in options}
     take, skip = _count("take", options, DEFAULT_TAKE), _count("skip", options, 0)
     field = options.get("field", "")
-    spool = tempfile.NamedTemporaryFile(prefix="metagym-corpus-", suffix=".jsonl")  # noqa: SIM115 - see `_Window`
-    written = 0
-    try:
-        stream = datasets.load_dataset(
-            name, options.get("config"), split=options.get("split", "train"), streaming=True, **arguments
-        )
-        for number, row in enumerate(islice(stream, skip, skip + take), skip):
-            spool.write(_line(row, field, f"datasets:{name}, row {number}"))
-            written += 1
-        spool.flush()
-    except MetaGymError:
-        spool.close()
-        raise
-    except OSError as error:
-        spool.close()
-        if error.filename == spool.name or error.errno == 28:  # ENOSPC
-            raise StoreError(f"the rows of datasets:{name} cannot be kept: {error.strerror}") from error
-        raise BadInput(f"the library cannot read datasets:{name}: {str(error):.300}") from error
-    except Exception as error:  # the library raises whatever its readers and the network raise
-        spool.close()
-        raise BadInput(f"the library cannot read datasets:{name}: {type(error).__name__}: {error!s:.300}") from error
-    if not written:
-        spool.close()
-        raise NoTasks(f"datasets:{name} has no row after the first {skip}")
-    return _Window(f"datasets:{rest}", spool)
+    where = f"datasets:{name}"
+    with tempfile.NamedTemporaryFile(prefix="metagym-corpus-", suffix=".jsonl") as spool:
+        try:
+            rows = datasets.load_dataset(
+                name, options.get("config"), split=options.get("split", "train"), streaming=True, **arguments
+            )
+            for number, row in enumerate(islice(rows, skip, skip + take), skip):
+                spool.write(_line(row, field, f"{where}, row {number}"))
+            spool.flush()
+        except MetaGymError:
+            raise
+        except Exception as error:  # the library raises whatever its readers and the network raise
+            raise BadInput(f"the library cannot read {where}: {type(error).__name__}: {error!s:.300}") from error
+        if not spool.tell():
+            raise NoTasks(f"{where} has no row after the first {skip}")
+        return _Window(spool.name, f"datasets:{rest}")
 
 
 class _Window(JsonlSource):
-    """The rows of a stream in a temporary file, which lives as long as this object."""
+    """The rows of a stream: a file that has no name any more and is gone with this object."""
 
-    def __init__(self, name: str, spool: Any) -> None:
-        self._spool = spool
-        super().__init__(spool.name)
-        self.name = name
-
-    def close(self) -> None:
-        """Closes and removes the file."""
-        super().close()
-        self._spool.close()
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(path)
+        self.name = self.path = name
 
 
 def _parsed(rest: str) -> tuple[str, dict[str, str]]:
@@ -105,13 +91,8 @@ def _line(row: Any, field: str, place: str) -> bytes:
     if not isinstance(row, Mapping):
         raise BadInput(f"{place} is no mapping of fields, got {type(row).__name__}")
     if field:
-        row = {**{key: value for key, value in row.items() if key not in TEXT_FIELDS}, "text": row.get(field)}
+        labels = {key: value for key, value in row.items() if key not in (*TEXT_FIELDS, field)}
+        row = {**labels, "text": row.get(field)}
     document = document_in(row, place)
-    labels = {key: value for key, value in document.meta.items() if value == value and abs_is_finite(value)}
-    body = {"text": document.text, **plain_json(labels)}
-    return json.dumps(body, allow_nan=False).encode() + b"\n"
-
-
-def abs_is_finite(value: Any) -> bool:
-    """Whether a label is no infinite number."""
-    return not isinstance(value, float) or abs(value) != float("inf")
+    body = {key: value for key, value in document.meta.items() if not isinstance(value, float) or math.isfinite(value)}
+    return json.dumps({"text": document.text, **plain_json(body)}, allow_nan=False).encode() + b"\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
+import weakref
 import zlib
 from array import array
 from collections.abc import Mapping, Sequence
@@ -50,20 +50,20 @@ class JsonlSource:
         self.bad_examples: list[str] = []
         self._starts, self._sizes, self._sums, self._numbers = array("Q"), array("Q"), array("I"), array("Q")
         self._skills: dict[str, list[int]] = {}
-        self._lock = threading.Lock()
         try:
-            self._file = open(self.path, "rb")  # noqa: SIM115 - kept open: a file that is replaced stays readable
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)  # held: a file that is replaced stays readable
         except FileNotFoundError:
             raise NoTasks(f"the corpus {self.path} does not exist; name a JSON Lines file as jsonl:PATH") from None
         except (OSError, ValueError) as error:
             raise BadInput(f"the corpus {self.path!r} cannot be read: {_reason(error)}") from None
+        self._close = weakref.finalize(self, os.close, self._fd)
         try:
             self.fingerprint = self._scan(bad)
         except OSError as error:
             raise BadInput(f"the corpus {self.path} cannot be read: {_reason(error)}") from None
         finally:
             if not self._starts:
-                self._file.close()
+                self._close()
         if not self._starts:
             left_out = f" ({self.bad_lines} bad lines, e.g. {self.bad_examples[0]})" if self.bad_lines else ""
             raise NoTasks(f"the corpus {self.path} holds no document{left_out}")
@@ -76,17 +76,15 @@ class JsonlSource:
         """The document at a place, read from the file.
 
         Raises:
-            StoreError: The file changed since it was opened.
+            StoreError: The file changed since it was opened, or the source was closed.
         """
         place = f"{self.path}:{self._numbers[index]}"
         try:
-            with self._lock:
-                self._file.seek(self._starts[index])
-                line = self._file.read(self._sizes[index])
+            line = os.pread(self._fd, self._sizes[index], self._starts[index]) if self._close.alive else b""
         except OSError as error:
             raise StoreError(f"{place} cannot be read: {_reason(error)}") from error
         if zlib.crc32(line) != self._sums[index]:
-            raise StoreError(f"{place} changed since the corpus was opened; open it again")
+            raise StoreError(f"{place} changed since the corpus was opened, or it was closed; open it again")
         return document_of(line, place)
 
     def skills(self) -> Mapping[str, Sequence[int]]:
@@ -95,16 +93,17 @@ class JsonlSource:
 
     def close(self) -> None:
         """Closes the file; a second call does nothing."""
-        self._file.close()
+        self._close()
 
     def _scan(self, bad: str) -> str:
         digest = hashlib.blake2b(digest_size=16)
         start = 0
-        for number, line in enumerate(self._file, 1):
-            digest.update(line)
-            if line.strip():
-                self._take(line, start, number, bad)
-            start += len(line)
+        with open(self._fd, "rb", closefd=False) as lines:
+            for number, line in enumerate(lines, 1):
+                digest.update(line)
+                if line.strip():
+                    self._take(line, start, number, bad)
+                start += len(line)
         return digest.hexdigest()
 
     def _take(self, line: bytes, start: int, number: int, bad: str) -> None:
@@ -112,7 +111,7 @@ class JsonlSource:
             document = document_of(line, f"{self.path}:{number}")
         except BadInput as error:
             if bad == "error":
-                self._file.close()
+                self._close()
                 raise
             self.bad_lines += 1
             if len(self.bad_examples) < _KEPT_BAD:
