@@ -71,7 +71,9 @@ def instructions_of(program: EnvProgram, tools: Sequence[Any] = ()) -> str:
         program: The program.
         tools: Its tools, as JSON Schema.
     """
-    parts = [f"You play a text environment: {program.title} ({program.domain}). It takes at most {program.max_steps} steps."]
+    parts = [
+        f"You play a text environment: {program.title} ({program.domain}). It takes at most {program.max_steps} steps."
+    ]
     if tools:
         listed = "\n".join(json.dumps(tool, ensure_ascii=False, sort_keys=True) for tool in tools)
         parts.append(f"Tools (JSON Schema, one a line):\n{listed}")
@@ -108,7 +110,9 @@ def task_of(program: EnvProgram, seed: int) -> Task:
 
 def cleaned(program: EnvProgram, action: str) -> tuple[str, Repair]:
     """What a bare action of an agent becomes by the program's rule; for callers without a conversation."""
-    made: Cleaned = clean_command(action, None) if program.action_format == "text" else as_written(action[:MAX_ACTION], None)
+    made: Cleaned = (
+        clean_command(action, None) if program.action_format == "text" else as_written(action[:MAX_ACTION], None)
+    )
     return made.command, made.repair
 
 
