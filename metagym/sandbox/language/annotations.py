@@ -1,4 +1,4 @@
-"""Annotations are never evaluated; what programs look at again (`inspect.signature`, dataclasses) is kept as a built-in type."""
+"""Annotations are never evaluated; what programs look at again (`inspect.signature`) is kept as a built-in type."""
 
 from __future__ import annotations
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import dataclasses
 from typing import Any
 
 from metagym.sandbox import bases
-from metagym.sandbox.language import guards
+from metagym.sandbox.language import classes, guards
 
 _OWN = (
-    "None False True Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod complex"
-    " dict divmod enumerate filter float format frozenset hex int isinstance issubclass iter len list map max min next"
-    " object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip"
+    "None False True Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod"
+    " complex dict divmod enumerate filter float format frozenset hex int isinstance issubclass iter len list map max"
+    " min next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple"
+    " zip"
 )
 """Builtins of Python that compute with what they are given; the types among them are immutable."""
 
@@ -35,18 +37,18 @@ _EXCEPTIONS = (
 def template() -> dict[str, Any]:
     """The builtins that all programs share, with the guards under their names."""
     found = {name: getattr(builtins, name) for name in f"{_OWN} {_EXCEPTIONS}".split()}
-    guards.name_types(found.values())
-    guards.name_types([type(None), type(...), type(NotImplemented)])
+    classes.name_types(found.values())
+    classes.name_types([type(None), type(...), type(NotImplemented)])
     found |= {name: getattr(bases, name) for name in bases.EXPORTS}
     found |= {
-        "type": guards.type_guard,
+        "type": classes.type_guard,
         "getattr": guards.get,
         "hasattr": guards.has,
         "setattr": guards.set_,
         "delattr": guards.delete,
         "vars": guards.vars_,
         "dir": guards.dir_,
-        "__build_class__": guards.build_class,
+        "__build_class__": classes.build_class,
         "__debug__": True,
         "_getattr_": guards.read,
         "_getitem_": _item,
@@ -56,13 +58,16 @@ def template() -> dict[str, Any]:
         "_aug_": guards.augment,
         "_old_attr_": guards.old_attr,
         "_old_item_": guards.old_item,
-        "_type_": guards.type_of,
+        "_type_": classes.type_of,
         "_text_": guards.text,
         "_vars_": guards.vars_,
-        "_class_": guards.class_,
-        "_slots_": guards.slots,
+        "_class_": classes.class_,
+        "_mro_": classes.mro,
+        "_slots_": classes.slots,
         "_setattr_": guards.set_frozen,
         "_update_": guards.update,
+        "_meta_": classes.Meta,
+        "_abcmeta_": abc.ABCMeta,
         "_initvar_": dataclasses.InitVar,
         "_kwonly_": dataclasses.KW_ONLY,
     }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
+from metagym.sandbox.language.naming import never_true
 
 _STEPS_ITSELF = frozenset({"ToolEnv"})
 """Bases outside the source that bring ``reset`` and ``step``."""
@@ -62,7 +63,7 @@ def _top(body: Iterable[ast.stmt]) -> Iterator[ast.ClassDef]:
         if isinstance(node, ast.ClassDef):
             yield node
         elif isinstance(node, ast.If):
-            yield from _top([*node.body, *node.orelse])
+            yield from _top([*([] if never_true(node.test) else node.body), *node.orelse])
         elif isinstance(node, ast.Try):
             yield from _top([*node.body, *(part for handler in node.handlers for part in handler.body), *node.orelse])
         elif isinstance(node, ast.With):

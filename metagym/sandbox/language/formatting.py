@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import string
+from _string import formatter_field_name_split, formatter_parser  # type: ignore[import-not-found]
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from _string import formatter_field_name_split, formatter_parser  # type: ignore[import-not-found]
 
 from metagym.sandbox.language import names
 

@@ -1,36 +1,27 @@
 """What compiled programs call in place of dangerous operations.
 
-Every guard judges an object by `type()`, which no program can falsify, and calls no method of it while it judges. What a
-guard returns is plain text, the program's own object, or a type that the program may name anyway.
+Every guard judges an object by `type()`, which no program can falsify, and calls no method of it while it judges. What
+a guard returns is plain text, the program's own object, or a type that the program may name anyway.
 """
 
 from __future__ import annotations
 
-import abc
-import builtins
+import decimal
 import operator
+import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from metagym.sandbox.language import names
+from metagym.sandbox.language.classes import type_of
 from metagym.sandbox.language.formatting import safe_format, safe_format_map
+from metagym.sandbox.language.ownership import described, mro_of, name_of, own_class
 
 _MISSING: Any = object()
-_MODULE_OF = type.__dict__["__module__"].__get__
-_NAME_OF = type.__dict__["__name__"].__get__
-_MRO_OF = type.__dict__["__mro__"].__get__
 
 
-# --- what belongs to the program
-
-
-def own_class(cls: Any) -> bool:
-    """Whether a class comes from the program: built by its class statements, or by a library for it."""
-    return cls.__flags__ & _HEAP and _MODULE_OF(cls) == names.PROGRAM
-
-
-_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+# --- writing
 
 
 def write(ob: Any) -> Any:
@@ -45,18 +36,17 @@ def write(ob: Any) -> Any:
     if issubclass(kind, type):
         if own_class(ob):
             return ob
-        raise TypeError(f"attributes of the class {_NAME_OF(ob)} cannot be set; derive a class of your own")
+        raise TypeError(f"attributes of the class {name_of(ob)} cannot be set; derive a class of your own")
     if kind is types.FunctionType:
         if ob.__globals__.get("__name__") == names.PROGRAM:
             return ob
-    elif kind is types.SimpleNamespace or issubclass(kind, BaseException):
+    elif kind in _OPEN or issubclass(kind, BaseException):
         return ob
-    raise TypeError(f"attributes of {_article(kind)} cannot be set; keep the value on an object of your own")
+    raise TypeError(f"attributes of {described(kind)} cannot be set; keep the value on an object of your own")
 
 
-def _article(kind: type) -> str:
-    name = _NAME_OF(kind)[:80]
-    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
+_OPEN = (types.SimpleNamespace, decimal.Context, textwrap.TextWrapper)
+"""Types of the library whose objects are settings of the program that made them."""
 
 
 # --- reading
@@ -95,7 +85,7 @@ def _risky(ob: Any, name: str) -> Any:
         if issubclass(kind, type) and issubclass(ob, str) and _defined(ob, name) is str.__dict__[name]:
             return _unbound_format if name == "format" else safe_format_map
     elif issubclass(kind, _REFUSED.get(name, ())) and not (name == "register" and not _abstract(ob)):
-        raise AttributeError(f"the attribute {name} of {_article(kind)} is not given to programs")
+        raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
     return getattr(ob, name)
 
 
@@ -105,7 +95,7 @@ def _abstract(cls: Any) -> bool:
 
 
 def _defined(kind: type, name: str) -> Any:
-    for cls in _MRO_OF(kind):
+    for cls in mro_of(kind):
         found = type.__dict__["__dict__"].__get__(cls).get(name, _MISSING)
         if found is not _MISSING:
             return found
@@ -124,9 +114,11 @@ def text(ob: Any, name: str) -> Any:
     if value is None:
         return None
     if name in names.COPIES:
-        return {names.shown(key): item for key, item in dict(value).items()}
+        if isinstance(value, list):
+            return list(value)
+        return {names.shown(key) if type(key) is str else key: item for key, item in dict(value).items()}
     if type(value) is not str:
-        raise AttributeError(f"{name} of {_article(type(ob))} is not given to programs")
+        raise AttributeError(f"{name} of {described(type(ob))} is not given to programs")
     return names.shown(value)
 
 
@@ -202,7 +194,7 @@ def vars_(*args: Any) -> dict[str, Any]:
         raise TypeError("vars() needs an instance of one of your classes")
     kind = type(args[0])
     if not own_class(kind) and kind is not types.SimpleNamespace:
-        raise TypeError(f"vars() of {_article(kind)} is not given to programs")
+        raise TypeError(f"vars() of {described(kind)} is not given to programs")
     try:
         found = object.__getattribute__(args[0], "__dict__")
     except AttributeError:
@@ -215,155 +207,6 @@ def dir_(*args: Any) -> list[str]:
     if len(args) != 1:
         raise TypeError("dir() needs an object")
     return sorted({names.shown(name) for name in dir(args[0]) if not name.startswith("_") or name in names.LIBRARY})
-
-
-# --- types
-
-
-class Kind:
-    """Stands for a type that programs cannot name (of functions, generators, modules): compared and named, not called."""
-
-    __slots__ = ("__name__", "__qualname__", "_kind")
-    __doc__ = None  # type: ignore[assignment]
-
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-        self.__name__ = self.__qualname__ = _NAME_OF(kind)
-
-    def __instancecheck__(self, ob: Any) -> bool:
-        return isinstance(ob, self._kind)
-
-    def __repr__(self) -> str:
-        return f"<class {self.__name__!r}>"
-
-
-class TypeGuard:
-    """The builtin `type`: of one argument; a class to `isinstance`, but no way to make classes."""
-
-    __slots__ = ("__name__", "__qualname__")
-    __doc__ = None  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        self.__name__ = self.__qualname__ = "type"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or kwargs:
-            raise TypeError("type() takes one argument here; write a class statement to make a class")
-        return type_of(args[0])
-
-    def __instancecheck__(self, ob: Any) -> bool:
-        return isinstance(ob, type | TypeGuard)
-
-    def __subclasscheck__(self, cls: Any) -> bool:
-        return cls is self
-
-    def __repr__(self) -> str:
-        return "<class 'type'>"
-
-    def __class_getitem__(cls, item: Any) -> NoReturn:
-        raise TypeError("type[...] is only given to annotations")
-
-
-type_guard = TypeGuard()
-_nameable: set[type] = set()
-_kinds: dict[type, Any] = {}
-
-
-def name_types(values: Iterable[Any]) -> None:
-    """Adds the types among `values` to those that programs may name."""
-    _nameable.update(value for value in values if isinstance(value, type))
-
-
-def type_of(ob: Any) -> Any:
-    """The type of an object if the program may name it, or what stands for it."""
-    kind = type(ob)
-    if kind.__module__ == names.PROGRAM or kind in _nameable:
-        return kind
-    if kind is type or kind is TypeGuard:
-        return type_guard
-    found = _kinds.get(kind)
-    if found is None:
-        found = _kinds[kind] = Kind(kind)
-    return found
-
-
-def class_(ob: Any) -> Any:
-    """Gives back a class, for ``Base.__init__(self, ...)``.
-
-    Raises:
-        AttributeError: It is an object and no class that the program may name.
-    """
-    if isinstance(ob, type) and (own_class(ob) or ob in _nameable):
-        return ob
-    raise AttributeError("__init__ and its like can only be called on super() or on a class")
-
-
-class Shown:
-    """Base of the program's classes: an object is shown as ``<Name>``, without the address, so that replays are equal."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"<{names.shown(_NAME_OF(type(self)))}>"
-
-
-Shown.__module__ = names.PROGRAM
-
-
-class Meta(abc.ABCMeta):
-    """In place of ``ABCMeta`` as a base of the program's metaclasses: what they pass on is judged like a class statement."""
-
-    def __new__(mcs, name: str, bases: tuple[Any, ...], body: Any, /, **keywords: Any) -> Any:
-        """Makes a class if its body holds only what a class statement may hold."""
-        for key in body:
-            if type(key) is not str or names.is_dunder(key) and key not in _IN_BODIES:
-                raise TypeError(f"a class may not define {str(key)[:80]}")
-        return super().__new__(mcs, name, bases, dict(body), **keywords)
-
-
-Meta.__module__ = "abc"
-
-_IN_BODIES = (
-    names.DEFINABLE
-    | names.CLASS_VARIABLES
-    | {
-        *("__module__", "__qualname__", "__annotations__", "__classcell__", "__orig_bases__"),
-        *("__static_attributes__", "__firstlineno__"),
-    }
-)
-
-
-def build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """``__build_class__`` of programs: only tame metaclasses, and a repr without an address."""
-    metaclass = keywords.get("metaclass", abc.ABCMeta)
-    if metaclass is not abc.ABCMeta and not (isinstance(metaclass, type) and issubclass(metaclass, Meta)):
-        raise TypeError("a metaclass must be ABCMeta or a class derived from it")
-    resolved = types.resolve_bases(bases)
-    for base in resolved:
-        if not isinstance(base, type) or base.__module__.split(".")[0] == "numpy":
-            raise TypeError(f"a class cannot be derived from {_article(type(base))} here")
-        if issubclass(base, type) and base is not abc.ABCMeta and not issubclass(base, Meta):
-            raise TypeError("a metaclass must be ABCMeta or a class derived from it")
-    if any(base is abc.ABCMeta for base in bases):
-        bases = tuple(Meta if base is abc.ABCMeta else base for base in bases)
-    elif all(_plain_kind(base) and base.__repr__ is object.__repr__ for base in resolved):
-        bases = (*(base for base in bases if base is not object), Shown)
-    return builtins.__build_class__(function, name, *bases, **keywords)  # type: ignore[attr-defined]
-
-
-def _plain_kind(cls: type) -> bool:
-    return type(cls) in (type, abc.ABCMeta) or isinstance(cls, Meta)
-
-
-def slots(value: Any, owner: str) -> Any:
-    """``__slots__`` with the names under which private attributes are kept."""
-    items = [value] if type(value) is str else list(value)
-    found = []
-    for item in items:
-        if type(item) is not str or (names.is_dunder(item) and item not in ("__dict__", "__weakref__")):
-            raise TypeError("__slots__ must hold names of attributes")
-        found.append(names.renamed(item, owner))
-    return tuple(found)
 
 
 # --- augmented assignment and calls of the full mode

@@ -40,8 +40,8 @@ class Identities:
             return hash(frozenset(self.hash(item) for item in ob))
         if ob is None:
             return 0x5EED
-        if issubclass(kind, enum.Enum):
-            return _of_bytes(str(enum.Enum.name.__get__(ob, kind)).encode("utf-8", "surrogatepass"))
+        if issubclass(kind, enum.Enum) and kind.__hash__ is enum.Enum.__hash__:
+            return self.hash(object.__getattribute__(ob, "_name_"))
         if kind.__hash__ is object.__hash__:
             return self.id(ob)
         return hash(ob)

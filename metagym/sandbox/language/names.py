@@ -12,9 +12,13 @@ import functools
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from metagym.sandbox.facades.names import PRIVATE_PREFIX as MARK
-from metagym.sandbox.facades.names import PROGRAM_MODULE as PROGRAM
+from metagym.sandbox.facades import names as facade_names
 
+MARK = facade_names.PRIVATE_PREFIX
+"""What stands in front of private names."""
+
+PROGRAM = facade_names.PROGRAM_MODULE
+"""``__module__`` of everything that a program defines; no importable module has this name in a worker."""
 
 OPERATORS = frozenset(
     f"__{name}__"
@@ -43,8 +47,11 @@ TEXTS = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 SETTABLE = TEXTS - {"__module__"}
 """May be set on the program's own functions and classes, as decorators do."""
 
-COPIES = frozenset({"__annotations__", "__dataclass_fields__", "__members__"})
-"""Read through a guard that gives a copy of the mapping."""
+COPIES = frozenset(
+    {"__annotations__", "__dataclass_fields__", "__members__"}
+    | {"_member_map_", "_member_names_", "_value2member_map_", "_field_defaults"}
+)
+"""Read through a guard that gives a copy of the mapping or list, which may belong to a class of the library."""
 
 PLAIN_READS = frozenset(
     {"__cause__", "__context__", "__suppress_context__", "__notes__", "__slots__", "__match_args__"}
@@ -61,9 +68,8 @@ MODULE_VARIABLES = frozenset(
 """Dunder names that a module may assign; they are renamed like private names."""
 
 LIBRARY = frozenset(
-    {"_asdict", "_replace", "_fields", "_field_defaults", "_make"}
+    {"_asdict", "_replace", "_fields", "_make"}
     | {"_value_", "_name_", "_missing_", "_generate_next_value_", "_order_", "_ignore_"}
-    | {"_member_map_", "_member_names_", "_value2member_map_"}
 )
 """Documented names of named tuples and enums, which keep their spelling."""
 
@@ -133,7 +139,7 @@ def dynamic(name: str) -> str | None:
         return name if name in OPERATORS | TEXTS | COPIES | PLAIN_READS | {"__class__"} else None
     if name in FORBIDDEN:
         return None
-    return name if name in LIBRARY else renamed(name)
+    return name if name in LIBRARY or name in COPIES else renamed(name)
 
 
 def shown(text: str) -> str:

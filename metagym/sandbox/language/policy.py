@@ -1,8 +1,9 @@
 """RestrictedPython's transformer with the two guard modes; the last judge of what is compiled.
 
-RestrictedPython refuses every node that it does not know and hands every access to a guard. What is loosened here rests on
-two facts: private names were renamed before (`normalise`), so nothing can bind the name of a guard, and the objects that a
-program can reach hold no modules (`facades`), so an attribute whose name is judged here may be read natively.
+RestrictedPython refuses every node that it does not know and hands every access to a guard. What is loosened here
+rests on two facts: private names were renamed before (`normalise`), so nothing can bind the name of a guard, and the
+objects that a program can reach hold no modules (`facades`), so an attribute whose name is judged here may be read
+natively.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
 
 GUARDS = frozenset(
-    "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _slots_"
-    " _setattr_ _update_ _initvar_ _kwonly_".split()
+    "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _mro_"
+    " _slots_ _setattr_ _update_ _meta_ _abcmeta_ _initvar_ _kwonly_".split()
 )
 """The names of the guards; they stand in the builtins of a namespace and no program can bind one."""
 
@@ -145,6 +146,12 @@ class Policy(RestrictingNodeTransformer):
         """Only fields of classes are left, with a built-in type as annotation."""
         if not isinstance(node.annotation, ast.Name) or not isinstance(node.target, ast.Name):
             self.not_allowed(node)
+        return self.node_contents_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        """Allowed unless it is asynchronous."""
+        if node.is_async:
+            self.error(node.target, _WORDS["AsyncFor"])
         return self.node_contents_visit(node)
 
     # --- definitions

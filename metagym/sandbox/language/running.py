@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from metagym.sandbox import facades
-from metagym.sandbox.language import builtin_names, guards, names
+from metagym.sandbox.language import builtin_names, classes, guards, names
 from metagym.sandbox.language.compiler import Compiled
 from metagym.sandbox.language.identity import Identities
 
@@ -31,7 +31,7 @@ def _template(numpy: bool) -> dict[str, Any]:
     if found is None:
         found = _templates[numpy] = builtin_names.template()
         for module in facades.modules(numpy).values():
-            guards.name_types(getattr(module, name, None) for name in dir(module))
+            classes.name_types(getattr(module, name, None) for name in dir(module))
         if numpy:
             import numpy as np
 

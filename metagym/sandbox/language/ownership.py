@@ -1,0 +1,24 @@
+"""What belongs to the program; judged by the type itself, which no program can falsify."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metagym.sandbox.language import names
+
+module_of = type.__dict__["__module__"].__get__
+name_of = type.__dict__["__name__"].__get__
+mro_of = type.__dict__["__mro__"].__get__
+
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or at run time
+
+
+def own_class(cls: Any) -> bool:
+    """Whether a class comes from the program: built by its class statements, or by a library for it."""
+    return bool(cls.__flags__ & _HEAP) and module_of(cls) == names.PROGRAM
+
+
+def described(kind: type) -> str:
+    """A type in a message: ``a list``, ``an int``."""
+    name = name_of(kind)[:80]
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
