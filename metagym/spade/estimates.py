@@ -146,8 +146,8 @@ def estimate(
     and is counted. Intervals:
 
     * paired, one binary play per seed and arm: Newcombe's score interval on the discordant pairs;
-    * otherwise paired: BCa bootstrap of the per-seed differences, so that plays of one seed count as one cluster, at the
-      level that gives it the width of a t interval (a bootstrap of few seeds is too narrow);
+    * otherwise paired: BCa bootstrap of the per-seed differences, so that plays of one seed count as one cluster, at
+      the level that gives it the width of a t interval (a bootstrap of few seeds is too narrow);
     * unpaired: the intervals of both means (Wilson's for single binary plays, else bootstrap) joined by Zou & Donner;
     * binary scores without spread between seeds: with n seeds alike, the share of other seeds is at most
       1 - (alpha/2)^(1/n) (exact), and these could score anything in range.

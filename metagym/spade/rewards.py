@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -25,13 +25,13 @@ from metagym.spade.terms import (
     Plateau,
     Regret,
     Repetition,
+    Settling,
     SkillCoverage,
     SolverVariance,
     TeachableRegret,
     TimeoutPenalty,
     Validity,
     WinShift,
-    describe,
 )
 
 __all__ = [
@@ -102,8 +102,8 @@ class RewardBreakdown:
 class DesignerReward:
     """A designer's reward: ``sum(weight * term) * product(factors)``.
 
-    A settling term (`Validity`, `TimeoutPenalty`) that applies is the whole reward. Otherwise a term of nonzero weight,
-    or a factor, whose evidence is missing leaves the program unscored: what was not measured is not 0.
+    The first `Settling` term (`TimeoutPenalty`, `Validity`) that applies is the whole reward. Otherwise a term of
+    nonzero weight, or a factor, whose evidence is missing leaves the program unscored: what was not measured is not 0.
 
     Attributes:
         name: For records.
@@ -141,7 +141,7 @@ class DesignerReward:
         settled = [0.0]
         for weight, term in self.terms:
             low, high = sorted(weight * end for end in term.bounds)
-            if hasattr(term, "settles"):
+            if isinstance(term, Settling):
                 settled += [low, high]
             else:
                 ends[0] += low
@@ -153,10 +153,9 @@ class DesignerReward:
     def __call__(self, evidence: Evidence) -> RewardBreakdown:
         """The reward that the evidence earns."""
         for weight, term in self.terms:
-            if hasattr(term, "settles") and term.settles(evidence):
-                value = _value(term, evidence)
-                assert value is not None
-                return RewardBreakdown(weight * value, {term.name: value}, reason=f"settled by {term.name}")
+            if isinstance(term, Settling) and term.settles(evidence):
+                told = {term.name: term.penalty}
+                return RewardBreakdown(weight * term.penalty, told, reason=f"settled by {term.name}")
         values = {term.name: _value(term, evidence) for _, term in self.terms}
         values |= {factor.name: _value(factor, evidence) for factor in self.factors}
         needed = [term.name for weight, term in self.terms if weight] + [factor.name for factor in self.factors]
@@ -175,8 +174,8 @@ class DesignerReward:
         """Name, terms with weights and settings, and rules, for a run's manifest."""
         return {
             "name": self.name,
-            "terms": [{"weight": weight, **describe(term)} for weight, term in self.terms],
-            "factors": [describe(factor) for factor in self.factors],
+            "terms": [{"weight": weight, **_settings(term)} for weight, term in self.terms],
+            "factors": [_settings(factor) for factor in self.factors],
             "mask_below": self.mask_below,
         }
 
@@ -193,7 +192,7 @@ def spade_blend(
         hi: Upper end; 0.4 there.
         ramp: Width of its flanks; 0.2 there.
     """
-    terms: list[tuple[float, Term]] = [(1.0, Validity()), (1.0, TimeoutPenalty())]
+    terms: list[tuple[float, Term]] = [(1.0, TimeoutPenalty()), (1.0, Validity())]
     terms += [(0.4, Regret()), (0.6, Plateau(lo, hi, ramp))]
     terms += [(micro_lp, MicroLP())] if micro_lp else []
     terms += [(frontier, FrontierPenalty())] if frontier else []
@@ -206,19 +205,19 @@ def spade_regret(solver_variance: float = 0.0) -> DesignerReward:
     Args:
         solver_variance: Weight of the bonus for varied plays (on in the 4B tool-use run; its weight is not published).
     """
-    terms: list[tuple[float, Term]] = [(1.0, Validity()), (1.0, TimeoutPenalty()), (1.0, Regret(scale=1.0))]
+    terms: list[tuple[float, Term]] = [(1.0, TimeoutPenalty()), (1.0, Validity()), (1.0, Regret(scale=1.0))]
     terms += [(solver_variance, SolverVariance())] if solver_variance else []
     return DesignerReward("spade_regret", tuple(terms))
 
 
 def learning_potential() -> DesignerReward:
     """SPADE's ablation: |win rate - its slow moving average|; needs `Evidence.win_baseline`."""
-    return DesignerReward("learning_potential", ((1.0, Validity()), (1.0, TimeoutPenalty()), (1.0, WinShift())))
+    return DesignerReward("learning_potential", ((1.0, TimeoutPenalty()), (1.0, Validity()), (1.0, WinShift())))
 
 
 def solve_rate(lo: float = 0.4, hi: float = 0.6, ramp: float = 0.25) -> DesignerReward:
     """SPADE's ablation: the plateau alone."""
-    return DesignerReward("solve_rate", ((1.0, Validity()), (1.0, TimeoutPenalty()), (1.0, Plateau(lo, hi, ramp))))
+    return DesignerReward("solve_rate", ((1.0, TimeoutPenalty()), (1.0, Validity()), (1.0, Plateau(lo, hi, ramp))))
 
 
 def azr(as_code: bool = False) -> DesignerReward:
@@ -258,8 +257,8 @@ def metagym(novelty: bool = False, lower_bound: bool = True) -> DesignerReward:
         lower_bound: False pays the point estimate, cut at 0: less careful, and positive on average for pure noise.
     """
     terms: tuple[tuple[float, Term], ...] = (
-        (1.0, Validity(-0.1)),
         (1.0, TimeoutPenalty()),
+        (1.0, Validity(-0.1)),
         (1.0, TeachableRegret(lower_bound=lower_bound)),
     )
     return DesignerReward("metagym", terms, (Novelty(),) if novelty else ())
@@ -294,3 +293,7 @@ def _value(term: Term, evidence: Evidence) -> float | None:
     if value is not None and not math.isfinite(value):
         raise BadInput(f"the term {term.name!r} is {value}; a term of a reward is a finite number or None")
     return value
+
+
+def _settings(term: Any) -> dict[str, Any]:
+    return {"name": term.name, **(asdict(term) if is_dataclass(term) and not isinstance(term, type) else {})}

@@ -8,10 +8,11 @@ proposer/solver environment.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from metagym.checks import flag, number, settle, shown
 from metagym.errors import BadInput
@@ -19,24 +20,28 @@ from metagym.spade.evidence import MIN_PLAYS, Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class Validity:
-    """The fixed reward of a program that is refused or fails while it is played; 0 for any other. It settles the sum.
+class Settling(ABC):
+    """A term that is the whole reward where it applies, and 0 elsewhere.
 
     Attributes:
-        penalty: In [-1, 0].
+        penalty: The fixed reward, in [-1, 0].
     """
 
     penalty: float = 0.0
-    name: ClassVar[str] = "validity"
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 0.0)
+    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         """Checks the penalty; raises `BadInput`."""
         settle(self, "penalty", number, -1.0, 0.0)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """From the penalty to 0."""
+        return (self.penalty, 0.0)
+
+    @abstractmethod
     def settles(self, evidence: Evidence) -> bool:
-        """Whether nothing else counts: a program without valid plays has no other evidence."""
-        return not evidence.sound
+        """Whether nothing else counts."""
 
     def value(self, evidence: Evidence) -> float:
         """The penalty or 0."""
@@ -44,28 +49,26 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeoutPenalty:
-    """The fixed reward of a program that hung; 0 for any other. It settles the sum.
+class Validity(Settling):
+    """The reward of a program that is refused, or fails while it is played: it has no other evidence."""
 
-    Attributes:
-        penalty: In [-1, 0]; SPADE: -0.5, bounded so that one hang does not swamp a batch.
-    """
+    name: ClassVar[str] = "validity"
+
+    def settles(self, evidence: Evidence) -> bool:
+        """Whether the program is no environment."""
+        return not evidence.sound
+
+
+@dataclass(frozen=True, slots=True)
+class TimeoutPenalty(Settling):
+    """The reward of a program that hung; SPADE: -0.5, bounded so that one hang does not swamp a batch."""
 
     penalty: float = -0.5
     name: ClassVar[str] = "timeout"
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 0.0)
-
-    def __post_init__(self) -> None:
-        """Checks the penalty; raises `BadInput`."""
-        settle(self, "penalty", number, -1.0, 0.0)
 
     def settles(self, evidence: Evidence) -> bool:
-        """Whether nothing else counts."""
+        """Whether the program ran past a limit."""
         return evidence.timed_out
-
-    def value(self, evidence: Evidence) -> float:
-        """The penalty or 0."""
-        return self.penalty if self.settles(evidence) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +347,7 @@ class FrontierPenalty:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """A share in [0, 1] of the evidence, or one minus it, or minus it."""
+    """A share of the evidence, one minus it, or minus it."""
 
     name: ClassVar[str]
     bounds: ClassVar[tuple[float, float]]
@@ -398,9 +401,3 @@ def _excess(level: float, spread: float) -> float:
     """E[max(Z - level, 0)] for normal Z around 0 with standard deviation `spread`."""
     normal, at = NormalDist(), level / spread
     return spread * normal.pdf(at) - level * (1 - normal.cdf(at))
-
-
-def describe(term: Any) -> dict[str, Any]:
-    """A term's name and settings as a JSON object."""
-    settings = {name: getattr(term, name) for name in getattr(term, "__dataclass_fields__", ())}
-    return {"name": term.name, **settings}

@@ -1,0 +1,152 @@
+"""What the presets of the designer's reward pay for programs of known win rates, side by side.
+
+``python -m benchmarks.spade_rewards`` prints the tables of docs/spade_rewards.md (about two minutes). Agents are coins:
+each play of a seed is won with that seed's probability. What depends on the number of wins alone is summed over all of
+them (exact); the rest is averaged over seeded replications.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from metagym.seeding import rng
+from metagym.spade.regret import Estimator, Outcome, RegretEstimate, estimate
+from metagym.spade.rewards import PRESETS, Evidence, preset
+
+PLAYS = 16
+BASELINE = 0.5
+"""Slow average of the win rate, for `learning_potential`."""
+
+
+@dataclass(frozen=True)
+class Archetype:
+    """A kind of program: the chances to win its seeds without (p) and with the hint (q), for seeds by turns."""
+
+    name: str
+    p: tuple[float, ...]
+    q: tuple[float, ...]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all seeds are alike."""
+        return len(self.p) == 1
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every play ends the same way each time."""
+        return all(chance in (0, 1) for chance in self.p + self.q)
+
+
+ARCHETYPES = (
+    Archetype("trivial (1, 1)", (1,), (1,)),
+    Archetype("impossible (0, 0)", (0,), (0,)),
+    Archetype("frontier (.5, .95)", (0.5,), (0.95,)),
+    Archetype("frontier, useless hint (.5, .5)", (0.5,), (0.5,)),
+    Archetype("solvable only with hint (0, 1)", (0,), (1,)),
+    Archetype("hard, teachable (.15, .6)", (0.15,), (0.6,)),
+    Archetype("easy (.9, 1)", (0.9,), (1,)),
+    Archetype("hint hurts (.5, .3)", (0.5,), (0.3,)),
+    Archetype("half trivial, half impossible", (1, 0), (1, 0)),
+    Archetype("half trivial, half only with hint", (1, 0), (1, 1)),
+    Archetype("half only with hint, half useless hint", (0, 0.5), (1, 0.5)),
+)
+
+
+def plays(
+    draws: random.Random, p: Sequence[float], q: Sequence[float], repeats: int = 1
+) -> tuple[list[Outcome], list[Outcome]]:
+    """The plays of both arms; p and q are the chances to win each seed without and with the hint."""
+    return (
+        [Outcome(s, r, 0, success=draws.random() < c) for s, c in enumerate(p) for r in range(repeats)],
+        [Outcome(s, r, 1, success=draws.random() < c) for s, c in enumerate(q) for r in range(repeats)],
+    )
+
+
+def evidence(found: RegretEstimate) -> Evidence:
+    """A valid program, new, without a leak."""
+    return Evidence(valid=True, regret=found, win_baseline=BASELINE, novelty=1.0, repetition=0.0, leak=0.0)
+
+
+def exact(p: float, q: float, value: Callable[[Evidence], float | None], n: int = PLAYS) -> float:
+    """The expected value of what depends on the wins of both arms alone, n seeds with one play each."""
+    total = 0.0
+    for i, j in product(range(n + 1), repeat=2):
+        weight = math.comb(n, i) * p**i * (1 - p) ** (n - i) * math.comb(n, j) * q**j * (1 - q) ** (n - j)
+        if weight > 1e-12:
+            wins0 = [Outcome(s, success=s < i) for s in range(n)]
+            wins1 = [Outcome(s, arm=1, success=s < j) for s in range(n)]
+            found = value(evidence(estimate(wins0, wins1, binary=True)))
+            assert found is not None
+            total += weight * found
+    return total
+
+
+def estimates(
+    kind: Archetype, seeds: int, repeats: int, replications: int, estimator: Estimator = "paired"
+) -> Iterator[RegretEstimate]:
+    """Replications of an estimate; equal arguments give equal ones."""
+    draws = rng(0, "spade_rewards", kind.name, seeds, repeats)
+    p, q = ([side[seed % len(side)] for seed in range(seeds)] for side in (kind.p, kind.q))
+    for _ in range(replications):
+        yield estimate(*plays(draws, p, q, repeats), binary=True, estimator=estimator, resamples=999)
+
+
+def average(kind: Archetype, name: str, seeds: int, repeats: int, replications: int) -> float:
+    """The mean reward of a preset."""
+    reward = preset(name)
+    totals = [
+        reward(evidence(found)).total for found in estimates(kind, seeds, repeats, 1 if kind.fixed else replications)
+    ]
+    return math.fsum(total for total in totals if total is not None) / len(totals)
+
+
+def coverage(kind: Archetype, seeds: int, repeats: int, replications: int, estimator: Estimator) -> float:
+    """How often the 95% interval of regret holds the true one."""
+    true = sum(kind.q) / len(kind.q) - sum(kind.p) / len(kind.p)
+    hits = 0
+    for found in estimates(kind, seeds, repeats, replications, estimator):
+        assert found.regret.low is not None and found.regret.high is not None
+        hits += found.regret.low - 1e-9 <= true <= found.regret.high + 1e-9
+    return hits / replications
+
+
+def reward_table(replications: int = 1000) -> str:
+    """What every preset pays for every archetype."""
+    others = [name for name in PRESETS if name != "metagym"]
+    lines = [f"| archetype (p, q) | {' | '.join(others)} | **metagym** 8 x 2 | 16 x 2 | 16 x 4 |"]
+    lines.append("|---" * (len(others) + 4) + "|")
+    for kind in ARCHETYPES:
+        cells = []
+        for name in others:
+            if kind.uniform:
+                reward = preset(name)
+                value = exact(kind.p[0], kind.q[0], lambda given, reward=reward: reward(given).total)  # type: ignore[misc]
+            else:
+                value = average(kind, name, PLAYS, 1, replications)
+            cells.append(f"{value:.3f}")
+        cells += [f"{average(kind, 'metagym', *size, replications):.3f}" for size in ((8, 2), (16, 2), (16, 4))]
+        lines.append(f"| {kind.name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def coverage_table(replications: int = 2000) -> str:
+    """Coverage of the regret's 95% interval on 16 seeds."""
+    designs: tuple[tuple[str, int, Estimator], ...] = (
+        ("paired, 1 play", 1, "paired"),
+        ("paired, 2 plays", 2, "paired"),
+        ("unpaired, 1 play", 1, "unpaired"),
+    )
+    lines = [f"| (p, q) | {' | '.join(name for name, _, _ in designs)} |", "|---|---|---|---|"]
+    for p, q in ((0.5, 0.5), (0.5, 0.9), (0.15, 0.6), (0.9, 1.0), (0.0, 0.05), (0.95, 1.0), (0.0, 1.0)):
+        kind = Archetype(f"({p:g}, {q:g})", (p,), (q,))
+        cells = [f"{coverage(kind, 16, repeats, replications, way):.3f}" for _, repeats, way in designs]
+        lines.append(f"| {kind.name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(reward_table(), coverage_table(), sep="\n\n")
