@@ -8,7 +8,7 @@ from typing import Any
 
 from metagym.errors import BadOutput, ProgramError, ProgramKilled
 from metagym.spade.program import EnvProgram
-from metagym.spade.validation.policies import GARBAGE, GARBAGE_STEPS, Form, constant, reader, script
+from metagym.spade.validation.policies import GARBAGE, GARBAGE_STEPS, Form, constant, reader, script, spoiled
 from metagym.spade.validation.report import Refusal
 from metagym.spade.validation.walks import Plan, Player, Walk, play_all
 
@@ -153,8 +153,8 @@ def _raise_error(walk: Walk) -> None:
     raise Refusal("step_crash", f"{where} raised {message}")
 
 
-def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int]) -> list[Walk]:
-    """Stage 6: actions that make no sense.
+def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int], solved: Sequence[Walk]) -> list[Walk]:
+    """Stage 6: actions that make no sense, and spoiled copies of actions that do.
 
     Returns:
         The episodes.
@@ -163,8 +163,11 @@ def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int]) -> 
         Refusal: ``crash_on_garbage``, or a code of stage 4 for an answer in the wrong form.
     """
     plans = []
-    for index in range(len(GARBAGE)):
-        actions = [GARBAGE[(index + turn) % len(GARBAGE)] for turn in range(GARBAGE_STEPS)]
+    # Of every different kind of action: its first word, or its first 24 characters for calls of tools.
+    kinds = {action[:24].split(" ")[0]: action for walk in solved[:1] for action in reversed(walk.actions)}
+    garbage = [*GARBAGE, *(bad for action in list(kinds.values())[:4] for bad in spoiled(action))]
+    for index in range(len(garbage)):
+        actions = [garbage[(index + turn) % len(garbage)] for turn in range(GARBAGE_STEPS)]
         plans.append(Plan("garbage", seeds[index % len(seeds)], script(actions), min(GARBAGE_STEPS, program.max_steps)))
     try:
         walks = play_all(player, plans)

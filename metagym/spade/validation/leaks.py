@@ -8,11 +8,12 @@ common; the other words of a solution are its *distinctive* words.
 * **Whole solution**: the solution's words (two actions and three words at least) stand one after another in what its
   own seed shows, on at least half of the seeds, and those of other seeds do so less than half as often.
 * **Recipe** (not for tool calls, whose arguments a user message may name): one recipe that copies words, such as
-  "write `guess`, then the word that follows `code`", gives the solution on every seed. That is: all solutions are equal
-  but for their distinctive words, and each of these follows one fixed word, or pair of words, on every seed, in at
+  "write `guess`, then the word that follows `code`", gives the solution on every seed. That is: solutions are equal
+  but for their distinctive words (on at least half of the seeds; a number that is told to all, as a limit, may be an
+  answer by chance), and on each of those seeds each distinctive word follows one fixed word, or pair of words, in at
   least half of the places where that stands. At least three different answers must be seen.
-* **Word in a hint**: on at least half of the seeds the hint holds a distinctive word of its own seed's solution, and
-  those of other seeds do so less than half as often.
+* **Hint**: on at least half of the seeds the hint tells a value of its own seed's solution by the rules of
+  `metagym.spade.leaks.leak_in`, and values of other seeds' solutions less than half as often.
 
 What is shown: for the whole solution, every observation before the solution's last action is given, of the reference
 episode and of all other policies, the end of lost episodes included (what is told there is remembered). For the recipe,
@@ -23,8 +24,10 @@ garbage to their ends. A code that is read by opening a drawer may be copied; on
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
+from metagym.spade.leaks import leak_in
 from metagym.spade.program import EnvProgram
 from metagym.spade.validation.report import Refusal
 from metagym.spade.validation.walks import Walk
@@ -53,7 +56,7 @@ def check_leaks(program: EnvProgram, found: Sequence[Reference], shown: Sequence
     solutions = [[words(action) for action in reference.actions] for reference in found]
     common = _vocabulary(found, solutions)
     texts = [_seen(reference, shown) for reference in found]
-    if _stands(solutions, lambda answer, seed: _whole_in(answer, texts[seed])):
+    if _stands(solutions, lambda answer, seed: _whole_in(solutions[answer], texts[seed])):
         raise Refusal(
             "answer_in_observation",
             "the observations of a seed hold its whole reference solution: show what the player needs to find it, and "
@@ -68,10 +71,7 @@ def check_leaks(program: EnvProgram, found: Sequence[Reference], shown: Sequence
             "every seed; show what the player needs to find it, and tell it at no time, not even when the episode is "
             "lost",
         )
-    hints = [[words(reference.hint or "")] for reference in found]
-    if _stands(solutions, lambda answer, seed: _whole_in(answer, hints[seed])) or _stands(
-        solutions, lambda answer, seed: bool(_distinctive(answer, common) & set(hints[seed][0]))
-    ):
+    if _stands(solutions, lambda answer, seed: _told_by_hint(found, answer, seed)):
         raise Refusal(
             "answer_in_hint",
             "the hint holds words of its seed's solution: tell the way to think, and no value of this episode",
@@ -90,8 +90,13 @@ def _vocabulary(found: Sequence[Reference], solutions: Sequence[Sequence[Words]]
     return observed | played
 
 
-def _distinctive(solution: Sequence[Words], common: set[str]) -> set[str]:
-    return {word for action in solution for word in action} - common
+def _told_by_hint(found: Sequence[Reference], answer: int, seed: int) -> bool:
+    """Whether the hint of one seed gives the solution of another away (or its own)."""
+    hint = found[seed].hint
+    if not hint:
+        return False
+    others = [reference.actions for index, reference in enumerate(found) if index != answer]
+    return bool(leak_in(hint, found[answer].actions, others, str(found[answer].walk.steps[0].observation)))
 
 
 def _seen(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
@@ -117,14 +122,19 @@ def _shown_to_idle(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
     return [words(text) for text in dict.fromkeys(map(str, texts))]
 
 
-def _stands(solutions: Sequence[Sequence[Words]], holds: Callable[[Sequence[Words], int], bool]) -> bool:
-    """Whether solutions stand in what their own seeds show, and much less in what other seeds show."""
+def _stands(solutions: Sequence[Sequence[Words]], holds: Callable[[int, int], bool]) -> bool:
+    """Whether solutions stand in what their own seeds show, and much less in what other seeds show.
+
+    Args:
+        solutions: One per seed.
+        holds: Whether the solution of the first place stands in what is shown at the second.
+    """
     seeds = range(len(solutions))
-    own = sum(holds(solutions[seed], seed) for seed in seeds) / len(solutions)
+    own = sum(holds(seed, seed) for seed in seeds) / len(solutions)
     if own < 0.5:
         return False
     pairs = [(one, other) for one in seeds for other in seeds if solutions[one] != solutions[other]]
-    crossed = sum(holds(solutions[one], other) for one, other in pairs) / len(pairs) if pairs else 0.0
+    crossed = sum(holds(one, other) for one, other in pairs) / len(pairs) if pairs else 0.0
     return crossed < own / 2
 
 
@@ -144,14 +154,16 @@ def _recipe(
     solutions: Sequence[Sequence[Words]], common: set[str], texts: Sequence[Sequence[Words]]
 ) -> list[str] | None:
     """The words after which the distinctive words of the solution stand, if one recipe serves all seeds."""
-    masks = {tuple(tuple(word if word in common else "" for word in action) for action in found) for found in solutions}
-    slots = [[word for action in found for word in action if word not in common] for found in solutions]
-    if len(masks) != 1 or not slots[0] or len({tuple(slot) for slot in slots}) < 3:
+    masks = [tuple(tuple(word if word in common else "" for word in action) for action in found) for found in solutions]
+    mask, _ = Counter(masks).most_common(1)[0]
+    alike = [seed for seed, other in enumerate(masks) if other == mask]
+    slots = {seed: [word for action in solutions[seed] for word in action if word not in common] for seed in alike}
+    if 2 * len(alike) < len(solutions) or not slots[alike[0]] or len({tuple(slot) for slot in slots.values()}) < 3:
         return None
     places = []
-    for number in range(len(slots[0])):
+    for number in range(len(slots[alike[0]])):
         contexts: set[Words] | None = None
-        for seed, slot in enumerate(slots):
+        for seed, slot in slots.items():
             contexts = _contexts(slot[number], texts[seed], contexts)
         if not contexts:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -26,7 +27,7 @@ from metagym.spade.validation.report import CODES, MAX_DETAIL, STAGES, VERSION, 
 from metagym.spade.validation.settings import ValidationSettings
 from metagym.spade.validation.static import check_static, from_policy, parsed
 from metagym.spade.validation.walks import Walk, play_all
-from metagym.spade.validation.worth import check_length, check_references, check_trivial, references
+from metagym.spade.validation.worth import check_length, check_references, check_trivial, exchanged, references
 
 _OTHER_HASH_SEED = 20_260_819
 _UNSTEADY = ("load_timeout", "step_timeout")
@@ -91,6 +92,15 @@ def validation_pools() -> tuple[SandboxPool, SandboxPool]:
 
 _second: SandboxPool | None = None
 _lock = threading.Lock()
+
+
+def _forget() -> None:
+    """A forked child has the pool's memory but none of its workers."""
+    global _second, _lock
+    _second, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _proved(
@@ -163,16 +173,18 @@ class _Trial:
         self.report = replace(self.report, behaviour=behaviour_fingerprint(_traces(walks, self.seeds)))
         found = references(program, player, self.seeds)
         whole = [reference.walk for reference in found if not reference.trouble]
+        others = exchanged(program, player, found)
+        check_walks(program, [*(walk for walk in whole if walk.over), *others])
         for pool in self.pools[1:]:
             with self._loaded(pool) as other:
-                check_repeats(other, [*walks, *whole])
-        check_seeds_matter(walks, [reference.actions for reference in found])
-        garbage = check_garbage(program, player, self.seeds)
+                check_repeats(other, [*walks, *whole, *others])
+        check_seeds_matter(walks, whole)
+        garbage = check_garbage(program, player, self.seeds, whole)
         share = check_references(program, found, settings)
         self._measure(oracle_share=share)
-        shares, trivial = check_trivial(program, player, form, found, settings)
+        shares, trivial = check_trivial(program, player, form, found, others, settings)
         self._measure(trivial=shares)
-        check_leaks(program, found, [*walks, *garbage, *trivial])
+        check_leaks(program, found, [*walks, *garbage, *trivial, *others])
         self._measure(oracle_steps=check_length(found, settings))
 
     def _measure(self, **found: Any) -> None:

@@ -104,14 +104,39 @@ def reader(form: Form, seed: int, *names: str | int) -> Policy:
     return choose
 
 
-def script(actions: Sequence[str], padding: str | None = None) -> Policy:
-    """Plays a list of actions, then `padding` until the episode ends (None: plays no more)."""
+def script(actions: Sequence[str], *, again: bool = False) -> Policy:
+    """Plays a list of actions, once or again and again until the episode ends."""
 
     def choose(walk: Walk) -> str | None:
         played = len(walk.steps) - 1
-        return actions[played] if played < len(actions) else padding
+        if again and actions:
+            return actions[played % len(actions)]
+        return actions[played] if played < len(actions) else None
 
     return choose
+
+
+_MISFITS: tuple[Any, ...] = ("", -1, None, [], "\u00b2")
+
+
+def spoiled(action: str) -> list[str]:
+    """Copies of a sensible action with something senseless in it: another last word, another argument of a tool."""
+    words = action.split(" ")
+    bad: tuple[str, ...] = ("", "\u00b2", "0", "-1", "9" * 400, "nan", "x y z")
+    found = [" ".join([*words[:-1], word]) for word in bad] if len(words) > 1 else []
+    found += [action[: len(action) // 2], f"{action} {action}"]
+    call = re.fullmatch(r"\s*<tool_call>(.*)</tool_call>\s*", action, re.DOTALL)
+    try:
+        body = json.loads(call[1]) if call else None
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and isinstance(arguments := body.get("arguments"), dict):
+        for name in arguments:
+            for value in _MISFITS:
+                made = {**body, "arguments": {**arguments, name: value}}
+                found.append(f"<tool_call>{json.dumps(made)}</tool_call>")
+        found.append(f"<tool_call>{json.dumps({**body, 'arguments': {}})}</tool_call>")
+    return found
 
 
 def _part(draws: random.Random, shown: str) -> str:
