@@ -196,8 +196,7 @@ def judge(hint: Any, kind: HintKind, settings: HintSettings, secrets: Sequence[S
     if not left_out:
         return HintResult(text, kind, "", hint)
     if settings.too_long == "reject":
-        words = settings.max_words
-        return HintResult(None, kind, f"too-long: {left_out} words more than the {words} allowed", hint)
+        return HintResult(None, kind, f"too-long: more than the {settings.max_words} words allowed", hint)
     return HintResult(kept, kind, f"cut: {left_out} words were left out", hint)
 
 

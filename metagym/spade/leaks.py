@@ -12,7 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\w+")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|\w*_\w*|[^\W\d_]+(?:['’][^\W\d_]+)*|\w+")
+# What stands around the values of a tool call: tags, the tool's name, names of arguments.
+_FRAME = re.compile(r'</?\w+>|"name"\s*:\s*"[^"]*"|"[^"]*"\s*:')
 _DIGITS = re.compile(r"\d(?:[\s.,;:/|_-]*\d)*")
 _NUMBER_WORDS = {
     word: str(number)
@@ -35,7 +37,8 @@ def leak_in(text: str, solution: Sequence[str], others: Sequence[Sequence[str]] 
     """Says how a text gives a solution away.
 
     A *value* is a word or number of the solution that is not in the solutions of all seeds. With no other seed at
-    hand, numbers are values, and so are words that the player does not see. The text leaks
+    hand, numbers are values, and so are words that the player does not see. The first word of an action of several
+    words is its command, and no value; neither are the names of tools and arguments in a tool call. The text leaks
 
     - if a number of the solution that is a value stands in it: in digits, as a word from three to twenty, or, from
       three digits on, with separators between the digits or backwards;
@@ -110,14 +113,19 @@ def _tokens(text: str) -> list[str]:
 
 def _values(actions: Sequence[str]) -> set[str]:
     """What may be a value in a solution: numbers, words, and capital letters other than A and I."""
-    tokens = {token for action in actions for token in _tokens(action)}
-    return {
-        token
-        for token in tokens
-        if token[0].isdigit()
-        or (len(token) == 1 and token.isupper() and token not in "AI")
-        or (len(token) > 1 and token not in _FUNCTION_WORDS)
-    }
+    found: set[str] = set()
+    for action in actions:
+        bare, frames = _FRAME.subn(" ", action.replace("\\boxed", " "))
+        tokens = _tokens(bare)
+        command = len(tokens) > 1 and not frames and not tokens[0][0].isdigit()
+        found.update(tokens[command:])
+    return {token for token in found if _is_value(token)}
+
+
+def _is_value(token: str) -> bool:
+    if len(token) > 1:
+        return token not in _FUNCTION_WORDS
+    return token.isdigit() or (token.isupper() and token not in "AI")
 
 
 def _run(tokens: Sequence[str]) -> str:
