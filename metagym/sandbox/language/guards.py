@@ -7,6 +7,7 @@ a guard returns is plain text, the program's own object, or a type that the prog
 from __future__ import annotations
 
 import decimal
+import functools
 import operator
 import textwrap
 import types
@@ -77,13 +78,9 @@ def _risky(ob: Any, name: str) -> Any:
     kind = type(ob)
     if name == "format" or name == "format_map":
         if issubclass(kind, str) and _defined(kind, name) is str.__dict__[name]:
-            return (
-                (lambda *args, **kwargs: safe_format(ob, args, kwargs))
-                if name == "format"
-                else (lambda mapping: safe_format_map(ob, mapping))
-            )
+            return functools.partial(_FORMATS[name], ob)
         if issubclass(kind, type) and issubclass(ob, str) and _defined(ob, name) is str.__dict__[name]:
-            return _unbound_format if name == "format" else safe_format_map
+            return _FORMATS[name]
     elif issubclass(kind, _REFUSED.get(name, ())) and not (name == "register" and not _abstract(ob)):
         raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
     return getattr(ob, name)
@@ -102,10 +99,19 @@ def _defined(kind: type, name: str) -> Any:
     return _MISSING
 
 
-def _unbound_format(template: str, /, *args: Any, **kwargs: Any) -> str:
+def _format(template: str, /, *args: Any, **kwargs: Any) -> str:
     if not issubclass(type(template), str):
         raise TypeError("str.format needs a text")
-    return safe_format(template, args, kwargs)
+    return safe_format(template, args, kwargs, get)
+
+
+def _format_map(template: str, mapping: Mapping[str, Any], /) -> str:
+    if not issubclass(type(template), str):
+        raise TypeError("str.format_map needs a text")
+    return safe_format_map(template, mapping, get)
+
+
+_FORMATS: dict[str, Callable[..., str]] = {"format": _format, "format_map": _format_map}
 
 
 def text(ob: Any, name: str) -> Any:

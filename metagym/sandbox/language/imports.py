@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox import facades
@@ -13,7 +14,7 @@ class Imports:
     """The imports of one program.
 
     Args:
-        tree: The program as written.
+        nodes: All nodes of the program as written.
         rebound: Names that it binds otherwise too; what they hold is not known before the program runs.
         numpy: Programs may import numpy.
 
@@ -21,10 +22,10 @@ class Imports:
         bound: Name in the program -> module that it holds, "" where it is no module or not always the same.
     """
 
-    def __init__(self, tree: ast.Module, rebound: set[str], numpy: bool) -> None:
+    def __init__(self, nodes: Iterable[ast.AST], rebound: set[str], numpy: bool) -> None:
         self.numpy = numpy
         self.bound: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     module = alias.name if alias.asname else alias.name.split(".")[0]

@@ -28,10 +28,10 @@ def never_true(test: ast.expr) -> bool:
     return names_it and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
 
 
-def bound_names(tree: ast.Module) -> set[str]:
-    """Every name that the program binds somewhere, other than by an import."""
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Every name that some of the nodes bind, other than by an import."""
     bound: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
         elif isinstance(node, ast.arg):
@@ -54,12 +54,14 @@ class Naming(ast.NodeTransformer):
 
     def __init__(self, tree: ast.Module, numpy: bool) -> None:
         self.doc, self.numpy = ast.get_docstring(tree), numpy
-        self.imports = imports.Imports(tree, bound_names(tree), numpy)
-        self.bound = bound_names(tree) | set(self.imports.bound)
+        nodes = list(ast.walk(tree))
+        bound = bound_names(nodes)
+        self.imports = imports.Imports(nodes, bound, numpy)
+        self.bound = bound | set(self.imports.bound)
         self.scopes: list[ast.AST] = []
         self.own: list[set[str]] = []  # library and dunder names that the class bodies around bind
         self.metaclasses = {"ABCMeta"}
-        self.classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        self.classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
         self.optional = 0  # inside a try whose handler catches ImportError
 
     # --- helpers
