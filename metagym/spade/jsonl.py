@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import stat
 import weakref
 import zlib
 from array import array
@@ -17,6 +19,9 @@ from metagym.strictjson import strict_json
 TEXT_FIELDS = ("orig_doc", "text")
 """Where a line holds its document: the first that is there. ``orig_doc`` is what SPADE's and SPICE's files use."""
 
+LONGEST_LINE = 64 << 20
+"""Bytes of the longest line that is read."""
+
 _SHORT = 500  # longer texts beside the document are no labels, and are left out of `Document.meta`
 _KEPT_BAD = 20
 
@@ -24,8 +29,8 @@ _KEPT_BAD = 20
 class JsonlSource:
     """A JSON Lines file with one document a line, in ``orig_doc`` or ``text``.
 
-    The file is read once from end to end when the source is made: every line is checked, its place (8 bytes) and
-    checksum (4 bytes) are kept, nothing else. Blank lines are passed over. Other short fields become `Document.meta`;
+    The file is read once from end to end when the source is made: every line is checked; its place, length, number and
+    checksum (28 bytes) are kept, and its skill, nothing else. Blank lines are passed over. Other short fields become `Document.meta`;
     ``licence`` or ``license`` the licence, ``skill`` the skill.
 
     Args:
@@ -51,18 +56,21 @@ class JsonlSource:
         self._starts, self._sizes, self._sums, self._numbers = array("Q"), array("Q"), array("I"), array("Q")
         self._skills: dict[str, list[int]] = {}
         try:
-            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)  # held: a file that is replaced stays readable
+            # Held, so that a file which is replaced stays readable; a pipe must not hold us.
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             raise NoTasks(f"the corpus {self.path} does not exist; name a JSON Lines file as jsonl:PATH") from None
         except (OSError, ValueError) as error:
             raise BadInput(f"the corpus {self.path!r} cannot be read: {_reason(error)}") from None
         self._close = weakref.finalize(self, os.close, self._fd)
         try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                raise BadInput(f"the corpus {self.path} is no regular file")
             self.fingerprint = self._scan(bad)
         except OSError as error:
             raise BadInput(f"the corpus {self.path} cannot be read: {_reason(error)}") from None
         finally:
-            if not self._starts:
+            if not hasattr(self, "fingerprint") or not self._starts:
                 self._close()
         if not self._starts:
             left_out = f" ({self.bad_lines} bad lines, e.g. {self.bad_examples[0]})" if self.bad_lines else ""
@@ -99,7 +107,11 @@ class JsonlSource:
         digest = hashlib.blake2b(digest_size=16)
         start = 0
         with open(self._fd, "rb", closefd=False) as lines:
-            for number, line in enumerate(lines, 1):
+            for number in itertools.count(1):
+                if not (line := lines.readline(LONGEST_LINE + 1)):
+                    break
+                if len(line) > LONGEST_LINE:
+                    raise BadInput(f"{self.path}:{number}: the line is longer than {LONGEST_LINE >> 20} MiB")
                 digest.update(line)
                 if line.strip():
                     self._take(line, start, number, bad)
@@ -111,7 +123,6 @@ class JsonlSource:
             document = document_of(line, f"{self.path}:{number}")
         except BadInput as error:
             if bad == "error":
-                self._close()
                 raise
             self.bad_lines += 1
             if len(self.bad_examples) < _KEPT_BAD:

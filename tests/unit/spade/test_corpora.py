@@ -1,6 +1,7 @@
 """Where documents come from; what is wrong with a corpus is told at once, with file and line."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -186,11 +187,14 @@ def test_a_bad_line_is_named_with_file_and_line_or_counted(tmp_path, line, reaso
 def test_s09_an_absent_empty_or_unreadable_corpus_is_told_within_seconds(tmp_path):
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
     (tmp_path / "bad.jsonl").write_bytes(b"x\n")
+    os.mkfifo(tmp_path / "pipe")
     start = time.monotonic()
     for path, error, named in (
         (tmp_path / "absent.jsonl", NoTasks, "does not exist; name a JSON Lines file as jsonl:PATH"),
         (tmp_path / "empty.jsonl", NoTasks, "holds no document"),
-        (tmp_path, BadInput, "cannot be read: Is a directory"),
+        (tmp_path, BadInput, "is no regular file"),
+        (tmp_path / "pipe", BadInput, "is no regular file"),
+        ("/dev/zero", BadInput, "is no regular file"),
         ("nul\0", BadInput, "cannot be read"),
     ):
         with pytest.raises(error, match=named):
@@ -198,6 +202,14 @@ def test_s09_an_absent_empty_or_unreadable_corpus_is_told_within_seconds(tmp_pat
     with pytest.raises(NoTasks, match=r"holds no document \(1 bad lines, e.g. .*bad.jsonl:1: "):
         JsonlSource(tmp_path / "bad.jsonl", bad="skip")
     assert time.monotonic() - start < 5  # the bound of the field fault itself, not a speed claim
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("metagym.spade.jsonl.LONGEST_LINE", 1 << 20)
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text": "x"}\n' + b"x" * (2 << 20))
+    with pytest.raises(BadInput, match=f"{path}:2: the line is longer than 1 MiB"):
+        JsonlSource(path)
 
 
 def test_a_file_that_changes_while_it_is_open_is_noticed(tmp_path):
