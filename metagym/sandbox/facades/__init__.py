@@ -50,44 +50,45 @@ class _Library:
     """The facades of one choice (with numpy or without): what is shared, and how the rest is made per session."""
 
     def __init__(self, numpy: bool) -> None:
-        tables = {table.module: table for table in library.tables(numpy)}
-        self.tables = tables
+        self.tables = {table.module: table for table in library.tables(numpy)}
         self.names: dict[str, frozenset[str]] = {}
         self.shared: dict[str, Facade] = {}
-        self.kinds: list[tuple[str, type[Facade], tuple[str, ...]]] = []
-        for module in sorted(tables, key=lambda name: -name.count(".")):  # children first
-            table = tables[module]
-            below = [name for name in tables if name.rpartition(".")[0] == module]
+        self.recipes: list[_Recipe] = []
+        for module in sorted(self.tables, key=lambda name: -name.count(".")):  # children first
+            table = self.tables[module]
+            below = [name for name in self.tables if name.rpartition(".")[0] == module]
             children = {name.rpartition(".")[2]: self.shared.get(name) for name in below}
             kind = table.kind(children)
             self.names[module] = table.exported() | set(children)
             if table.bound or None in children.values():
-                own = tuple(name for name, child in children.items() if child is None)
-                self.kinds.append((module, kind, own))
+                own = tuple((name, f"{module}.{name}") for name, child in children.items() if child is None)
+                eager = tuple(name for name, entry in table.entries.items() if entry.kind == "eager")
+                self.recipes.append((module, kind, own, eager, table.fill))
             else:
                 self.shared[module] = kind()
-        for alias, module in library.ALIASES.items():
-            for name in [name for name in tables if name == module or name.startswith(module + ".")]:
-                self.names[alias + name.removeprefix(module)] = self.names[name]
         self.aliases = {
             alias + name.removeprefix(module): name
             for alias, module in library.ALIASES.items()
-            for name in tables
+            for name in self.tables
             if name == module or name.startswith(module + ".")
         }
+        self.names |= {alias: self.names[name] for alias, name in self.aliases.items()}
 
     def bind(self, session: Session) -> Mapping[str, Facade]:
-        made = dict(self.shared)
-        for module, kind, own in self.kinds:
-            table = self.tables[module]
-            values: dict[str, Any] = {name: made[f"{module}.{name}"] for name in own}
-            if table.fill is not None:
-                eager = [name for name, entry in table.entries.items() if entry.kind == "eager"]
-                values.update(zip(eager, table.fill(session), strict=True))
+        """All facades of a session: the shared ones and its own."""
+        made = self.shared.copy()
+        for module, kind, children, eager, fill in self.recipes:
+            values: dict[str, Any] = {name: made[path] for name, path in children}
+            if fill is not None:
+                values.update(zip(eager, fill(session), strict=True))
             made[module] = bind_facade(kind, session, values)
         for alias, module in self.aliases.items():
             made[alias] = made[module]
         return MappingProxyType(made)
+
+
+_Recipe = tuple[str, type[Facade], tuple[tuple[str, str], ...], tuple[str, ...], Any]
+"""Of a facade that each session has anew: module, class, children, eager names and what fills them."""
 
 
 @functools.cache

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import statistics
 from collections.abc import Callable
 from typing import Any
 
 from metagym.sandbox.facades.facade import Table
-from metagym.sandbox.facades.names import public_name
+from metagym.sandbox.facades.names import public_name, read
 
 _NUMBERS = "numbers in, numbers out; a huge result is stopped by the limits on time and memory"
 _TYPES = "an immutable value type without hooks"
@@ -17,7 +16,7 @@ _TYPES = "an immutable value type without hooks"
 def _path(dotted: Any) -> tuple[str, ...]:
     if type(dotted) is not str:
         raise TypeError("attribute name must be a string")
-    return tuple(public_name(part) for part in dotted.split("."))
+    return tuple(public_name(part) and part for part in dotted.split("."))
 
 
 def attrgetter(attr: str, *attrs: str) -> Callable[[Any], Any]:
@@ -26,7 +25,7 @@ def attrgetter(attr: str, *attrs: str) -> Callable[[Any], Any]:
 
     def one(obj: Any, path: tuple[str, ...]) -> Any:
         for name in path:
-            obj = getattr(obj, name)
+            obj = read(obj, name)
         return obj
 
     if len(paths) == 1:
@@ -36,7 +35,8 @@ def attrgetter(attr: str, *attrs: str) -> Callable[[Any], Any]:
 
 def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """``operator.methodcaller`` for public names."""
-    return operator.methodcaller(public_name(name), *args, **kwargs)
+    public_name(name)
+    return lambda obj: read(obj, name)(*args, **kwargs)
 
 
 class NormalDist(statistics.NormalDist):
@@ -44,7 +44,7 @@ class NormalDist(statistics.NormalDist):
 
     __slots__ = ()
 
-    def samples(self, n: int, *, seed: Any = None) -> list[float]:
+    def samples(self, n: Any, *, seed: Any = None) -> list[float]:
         """As in `statistics`, for a given seed.
 
         Raises:
@@ -58,24 +58,31 @@ class NormalDist(statistics.NormalDist):
         return NormalDist(made.mean, made.stdev) if isinstance(made, statistics.NormalDist) else made
 
     def __add__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__add__(self, other))
 
     def __sub__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__sub__(self, other))
 
     def __mul__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__mul__(self, other))
 
     def __truediv__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__truediv__(self, other))
 
     def __rsub__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__rsub__(self, other))
 
     def __pos__(self) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__pos__(self))
 
     def __neg__(self) -> Any:
+        """As in the library, with our class."""
         return self._ours(statistics.NormalDist.__neg__(self))
 
     __radd__ = __add__

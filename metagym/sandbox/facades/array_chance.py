@@ -15,7 +15,7 @@ import numpy as np
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.session import Session
 
-_REAL = np.random.Generator.bit_generator.__get__  # type: ignore[attr-defined]
+_REAL = np.random.Generator.bit_generator.__get__
 _LARGEST_POSITION = {"MT19937": 624, "Philox": 4}
 """Words in the table of a generator; a larger position would read outside."""
 
@@ -156,7 +156,8 @@ def _legacy(session: Session) -> Any:
 
 
 _LEGACY = (
-    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel hypergeometric laplace "
+    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel "
+    "hypergeometric laplace "
     "logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f "
     "normal pareto permutation poisson power rand randint randn random random_sample rayleigh seed set_state shuffle "
     "standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "

@@ -52,6 +52,7 @@ class Ufunc:
     """A ufunc of numpy: calls and its five methods; where a mask leaves places out, they are zero."""
 
     __slots__ = ("__real",)
+    __real: Any
 
     def __init__(self, real: np.ufunc) -> None:
         object.__setattr__(self, "_Ufunc__real", real)
@@ -153,6 +154,7 @@ class Grid:
     """``np.mgrid``, ``np.r_`` and the like: read by an index."""
 
     __slots__ = ("__real",)
+    __real: Any
 
     def __init__(self, real: Any) -> None:
         object.__setattr__(self, "_Grid__real", real)
@@ -180,7 +182,8 @@ NEW_UFUNCS = (
     "pow vecdot vecmat"
 )
 FUNCTIONS = (
-    "all allclose amax amin angle any append apply_along_axis apply_over_axes arange argmax argmin argpartition argsort "
+    "all allclose amax amin angle any append apply_along_axis apply_over_axes arange argmax argmin "
+    "argpartition argsort "
     "argwhere around array array2string array_equal array_equiv array_repr array_split array_str asanyarray asarray "
     "asarray_chkfinite ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d average bartlett base_repr "
     "binary_repr bincount blackman block broadcast_arrays broadcast_shapes broadcast_to can_cast choose clip "
@@ -188,15 +191,19 @@ FUNCTIONS = (
     "cumprod cumsum delete diag diag_indices diag_indices_from diagflat diagonal diff digitize dot dsplit dstack "
     "ediff1d einsum einsum_path expand_dims extract eye fill_diagonal fix flatnonzero flip fliplr flipud "
     "format_float_positional format_float_scientific fromfunction fromiter full full_like geomspace geterr gradient "
-    "hamming hanning histogram histogram2d histogram_bin_edges histogramdd hsplit hstack i0 identity imag indices inner "
+    "hamming hanning histogram histogram2d histogram_bin_edges histogramdd hsplit hstack i0 identity imag "
+    "indices inner "
     "insert interp intersect1d isclose iscomplex iscomplexobj isfortran isin isneginf isposinf isreal isrealobj "
     "isscalar issubdtype iterable ix_ kaiser kron lexsort linspace logspace mask_indices max may_share_memory mean "
     "median meshgrid min min_scalar_type moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean "
-    "nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like outer packbits "
-    "pad partition percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod "
+    "nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like "
+    "outer packbits "
+    "pad partition percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul "
+    "polysub polyval prod "
     "promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat reshape "
     "resize result_type roll rollaxis roots rot90 round searchsorted select setdiff1d seterr setxor1d shape "
-    "shares_memory sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile "
+    "shares_memory sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis "
+    "tensordot tile "
     "trace transpose tri tril tril_indices tril_indices_from trim_zeros triu triu_indices triu_indices_from union1d "
     "unique unpackbits unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like "
     "set_printoptions get_printoptions"
@@ -243,7 +250,9 @@ _SETTING = "it changes or shows the library itself; leave it out"
 
 NUMPY = (
     Table("numpy", numpy=True)
-    .ours("element by element over numbers; no result of objects or dates", **_wrapped(UFUNCS + " " + NEW_UFUNCS, _ufunc))
+    .ours(
+        "element by element over numbers; no result of objects or dates", **_wrapped(UFUNCS + " " + NEW_UFUNCS, _ufunc)
+    )
     .ours("arrays in, arrays out; no result of objects or dates", **_wrapped(FUNCTIONS + " " + NEW_FUNCTIONS, checked))
     .ours(
         "cleared memory: what was not cleared differs from run to run",
@@ -253,7 +262,10 @@ NUMPY = (
     .ours("bytes or text in, a copy out", frombuffer=frombuffer, fromstring=fromstring)
     .real("types of numbers and texts", SCALARS)
     .real("types of numbers and texts", "bool long ulong", newer=True)
-    .ours("a type for isinstance; a call would show memory that was not cleared", ndarray=Form("numpy.ndarray", np.ndarray))
+    .ours(
+        "a type for isinstance; a call would show memory that was not cleared",
+        ndarray=Form("numpy.ndarray", np.ndarray),
+    )
     .ours("a type of numbers and texts; objects and dates are refused", dtype=Form("numpy.dtype", np.dtype, call=dtype))
     .ours("a type for isinstance", ufunc=Form("numpy.ufunc", Ufunc))
     .real("what a type of numbers can hold", "finfo iinfo")
@@ -275,15 +287,17 @@ NUMPY = (
     .refuse("use arrays of two dimensions and the operator @", "matrix asmatrix bmat")
     .refuse(
         _SETTING,
-        "get_include info show_config show_runtime test getbufsize setbufsize geterrcall seterrcall mintypecode typename "
+        "get_include info show_config show_runtime test getbufsize setbufsize geterrcall seterrcall "
+        "mintypecode typename "
         "ScalarType sctypeDict typecodes",
     )
     .refuse("use the functions of numpy itself", "char core dtypes emath f2py ma polynomial strings testing")
     .refuse("use float64 or complex128: these differ between machines", "float128 complex256")
-)  # fmt: skip
+)
 
 _LINALG = (
-    "cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank multi_dot norm pinv qr slogdet solve "
+    "cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank multi_dot norm pinv "
+    "qr slogdet solve "
     "svd tensorinv tensorsolve"
 )
 _NEW_LINALG = "cross diagonal matmul matrix_norm matrix_transpose outer svdvals tensordot trace vecdot vector_norm"
@@ -302,7 +316,8 @@ FFT = Table("numpy.fft", numpy=True).ours(
     "arrays in, arrays out",
     **_module(
         np.fft,
-        "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn",
+        "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft "
+        "rfft2 rfftfreq rfftn",
     ),
 )
 TYPING = Table("numpy.typing", numpy=True).ours(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hmac
+import operator
 import random
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from metagym.sandbox.facades.facade import Table
@@ -19,15 +20,17 @@ _METHODS = (
 )
 
 
+_bound = operator.attrgetter(*_METHODS.split())
+
+
 def _methods(session: Session) -> Iterable[Any]:
     own = session.random
-    yield from (getattr(own, name) for name in _METHODS.split())
 
     def seed(a: Any = None, version: int = 2) -> None:
         """Seeds the generator; without a value, from the session's own seed."""
         own.seed(session.entropy() if a is None else a, version)
 
-    yield seed
+    return *_bound(own), seed
 
 
 def _random_class(session: Session) -> type[random.Random]:
@@ -61,7 +64,7 @@ def _binomial(session: Session) -> Any:
     return binomialvariate
 
 
-def _secrets(session: Session) -> Iterable[Any]:
+def _secrets(session: Session) -> dict[str, Any]:
     own = session.random
 
     def randbelow(exclusive_upper_bound: int) -> int:
@@ -82,32 +85,42 @@ def _secrets(session: Session) -> Iterable[Any]:
         """The same as URL-safe text."""
         return base64.urlsafe_b64encode(token_bytes(nbytes)).rstrip(b"=").decode("ascii")
 
-    return own.choice, randbelow, own.getrandbits, token_bytes, token_hex, token_urlsafe
+    return {
+        "choice": own.choice,
+        "randbelow": randbelow,
+        "randbits": own.getrandbits,
+        "token_bytes": token_bytes,
+        "token_hex": token_hex,
+        "token_urlsafe": token_urlsafe,
+    }
+
+
+def _secret(name: str) -> Callable[[Session], Any]:
+    return lambda session: session.once(_secrets)[name]
 
 
 SECRETS = (
     Table("secrets")
-    .eager(
+    .lazy(
         "a stand-in that draws from the session's generator: a game has no secrets to keep, but must replay",
-        "choice randbelow randbits token_bytes token_hex token_urlsafe",
-        _secrets,
+        **{name: _secret(name) for name in "choice randbelow randbits token_bytes token_hex token_urlsafe".split()},
     )
     .ours("compares two texts", compare_digest=hmac.compare_digest)
     .refuse("it reads the machine's entropy; use random.Random", "SystemRandom")
 )
 
 
-def _uuid4(session: Session) -> Iterable[Any]:
+def _uuid4(session: Session) -> Any:
     def uuid4() -> uuid.UUID:
         """A random UUID from the session's generator."""
         return uuid.UUID(int=session.random.getrandbits(128), version=4)
 
-    return (uuid4,)
+    return uuid4
 
 
 UUID = (
     Table("uuid")
-    .eager("drawn from the session's generator", "uuid4", _uuid4)
+    .lazy("drawn from the session's generator", uuid4=_uuid4)
     .real("an immutable value type", "UUID SafeUUID")
     .real("a digest of its arguments", "uuid3 uuid5")
     .real(

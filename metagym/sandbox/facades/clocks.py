@@ -29,7 +29,7 @@ class date(real.date):  # noqa: N801  (the name of the real class)
         return cls(*EPOCH)
 
     @classmethod
-    def fromtimestamp(cls, timestamp: float, /) -> date:  # type: ignore[override]
+    def fromtimestamp(cls, timestamp: float, /) -> date:
         """The day of a POSIX timestamp in UTC."""
         moment = real.datetime.fromtimestamp(timestamp, real.UTC)
         return cls(moment.year, moment.month, moment.day)
@@ -41,15 +41,17 @@ class date(real.date):  # noqa: N801  (the name of the real class)
         return cls(moment.year, moment.month, moment.day)
 
     def __sub__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return _ours(real.date.__sub__(self, other))
 
     def __add__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return _ours(real.date.__add__(self, other))
 
     __radd__ = __add__
 
 
-class datetime(real.datetime, date):  # type: ignore[misc]  # noqa: N801
+class datetime(real.datetime, date):  # noqa: N801
     """``datetime.datetime``; now is midnight of the first of January 2025, UTC, and naive times are UTC."""
 
     __slots__ = ()
@@ -71,7 +73,7 @@ class datetime(real.datetime, date):  # type: ignore[misc]  # noqa: N801
         return cls.now()
 
     @classmethod
-    def fromtimestamp(cls, timestamp: float, tz: real.tzinfo | None = None) -> datetime:  # type: ignore[override]
+    def fromtimestamp(cls, timestamp: float, tz: real.tzinfo | None = None) -> datetime:
         """The moment of a POSIX timestamp, in UTC where no time zone is given."""
         moment = real.datetime.fromtimestamp(timestamp, tz or real.UTC)
         return cls._from(moment if tz else moment.replace(tzinfo=None))
@@ -99,7 +101,7 @@ class datetime(real.datetime, date):  # type: ignore[misc]  # noqa: N801
             moment.tzinfo, fold=moment.fold,
         )  # fmt: skip
 
-    def date(self) -> date:  # type: ignore[override]
+    def date(self) -> date:
         """The day."""
         return _DATE(self.year, self.month, self.day)
 
@@ -107,15 +109,17 @@ class datetime(real.datetime, date):  # type: ignore[misc]  # noqa: N801
         """The POSIX timestamp; a naive time is UTC."""
         return real.datetime.timestamp(self if self.tzinfo else self.replace(tzinfo=real.UTC))
 
-    def astimezone(self, tz: real.tzinfo | None = None) -> datetime:  # type: ignore[override]
+    def astimezone(self, tz: real.tzinfo | None = None) -> datetime:
         """The same moment in another zone; a naive time is UTC."""
         aware = self if self.tzinfo else self.replace(tzinfo=real.UTC)
         return self._from(real.datetime.astimezone(aware, tz or real.UTC))
 
     def __sub__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return _ours(real.datetime.__sub__(self, other))
 
     def __add__(self, other: Any) -> Any:
+        """As in the library, with our class."""
         return _ours(real.datetime.__add__(self, other))
 
     __radd__ = __add__

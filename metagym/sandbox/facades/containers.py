@@ -1,4 +1,4 @@
-"""Containers and iterators: ``collections``, ``itertools``, ``heapq``, ``queue``, ``copy``, ``weakref`` and the like."""
+"""Containers and iterators: ``collections``, ``itertools``, ``heapq``, ``queue``, ``copy``, ``weakref`` and others."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ QUEUE = (
 )
 
 
-class array(real_array.array):  # type: ignore[type-arg]  # noqa: N801  (the name of the real class)
+class array(real_array.array):  # noqa: N801  (the name of the real class)
     """``array.array`` without files and addresses."""
 
     __slots__ = ()

@@ -29,18 +29,23 @@ class Facade:
     __names__: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuses: it is read-only."""
         raise AttributeError(f"{self.__facade__}.{name} cannot be set: an imported module is read-only")
 
     def __delattr__(self, name: str) -> NoReturn:
+        """Refuses: it is read-only."""
         raise AttributeError(f"{self.__facade__}.{name} cannot be deleted: an imported module is read-only")
 
     def __dir__(self) -> list[str]:
+        """The names it offers."""
         return list(self.__names__)
 
     def __repr__(self) -> str:
+        """As the real one prints."""
         return f"<module {self.__facade__!r}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuses: it cannot be copied or pickled."""
         raise TypeError(f"the module {self.__facade__} cannot be copied or pickled")
 
 

@@ -17,6 +17,10 @@ class Form:
     """
 
     __slots__ = ("__base__", "__call", "__name__", "__type__")
+    __name__: str
+    __base__: type | None
+    __type__: Any
+    __call: Callable[..., Any] | None
 
     def __init__(
         self,
@@ -33,26 +37,32 @@ class Form:
         put(self, "_Form__call", call)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuses: it is read-only."""
         raise AttributeError(f"{self.__name__} is read-only")
 
     __delattr__ = __setattr__  # type: ignore[assignment]
 
     def __getitem__(self, item: Any) -> Form:
+        """A form of the same type."""
         inner = ", ".join(map(_shown, item if isinstance(item, tuple) else (item,)))
         return Form(f"{self.__name__}[{inner}]"[:200], self.__type__, base=self.__base__, call=self.__call)
 
     def __or__(self, other: Any) -> Form:
+        """A form for either."""
         return _union(self, other)
 
     def __ror__(self, other: Any) -> Form:
+        """A form for either."""
         return _union(other, self)
 
     def __instancecheck__(self, value: Any) -> bool:
+        """Asks the type it stands for."""
         if self.__type__ is None:
             raise TypeError(f"{self.__name__} cannot be used with isinstance()")
         return isinstance(value, self.__type__)
 
     def __subclasscheck__(self, kind: Any) -> bool:
+        """Asks the type it stands for."""
         if self.__type__ is None:
             raise TypeError(f"{self.__name__} cannot be used with issubclass()")
         return issubclass(kind, self.__type__)
@@ -64,28 +74,35 @@ class Form:
         return other == self.__type__ if isinstance(other, type) else NotImplemented
 
     def __hash__(self) -> int:
+        """Equal to that of the type it stands for."""
         return hash(self.__name__ if self.__type__ is None else self.__type__)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """What stands in its place among the bases of a class."""
         if self.__base__ is None:
             raise TypeError(f"{self.__name__} cannot be a base class here")
         return () if self.__base__ in bases or self.__base__ is object else (self.__base__,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Does what a call of it is said to do, or refuses."""
         if self.__call is None:
             raise TypeError(f"{self.__name__} cannot be called here: it only names a type")
         return self.__call(*args, **kwargs)
 
     def __repr__(self) -> str:
+        """As the real one prints."""
         return self.__name__
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuses: it cannot be copied or pickled."""
         raise TypeError(f"{self.__name__} cannot be copied")
 
     def __copy__(self) -> Form:
+        """Itself."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Form:
+        """Itself."""
         return self
 
 

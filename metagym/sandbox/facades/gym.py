@@ -1,14 +1,14 @@
-"""``gymnasium`` (and ``gym``) for programs: the base class, wrappers, spaces and seeding; no registry, no other envs."""
+"""``gymnasium`` (and ``gym``) for programs: the base class, wrappers, spaces, seeding; no registry, no other envs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
 from metagym.sandbox.facades.gym_spaces import plain_spaces, real_spaces
-from metagym.sandbox.facades.names import public_name
+from metagym.sandbox.facades.names import public_name, read
 from metagym.sandbox.facades.quiet import nothing
 from metagym.sandbox.facades.session import Session
 
@@ -80,7 +80,7 @@ class Env:
 
     def get_wrapper_attr(self, name: str) -> Any:
         """A public attribute."""
-        return getattr(self, public_name(name))
+        return read(self, name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
         """Sets a public attribute."""
@@ -97,7 +97,7 @@ class Env:
         """The env itself."""
         return self
 
-    def __exit__(self, *_: Any) -> bool:
+    def __exit__(self, *_: Any) -> Literal[False]:
         """Closes the env and lets exceptions pass."""
         self.close()
         return False
@@ -113,7 +113,7 @@ class Wrapper(Env):
         """Public attributes of the env inside."""
         if name == "env" or name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.env, public_name(name))
+        return read(self.env, name)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Resets the env inside."""

@@ -77,7 +77,7 @@ class PlainSpace:
     shape: Any = None
 
     def __init__(self, *args: Any, seed: Any = None, **settings: Any) -> None:
-        self.settings = {**dict(enumerate(args)), **settings}
+        self.settings: dict[Any, Any] = dict(enumerate(args)) | settings
         self.chance = random.Random(0 if seed is None else seed)
 
     def seed(self, seed: Any = None) -> Any:

@@ -1,7 +1,7 @@
 """Which attribute names a library function may look up for a program, and which reads need a look at the object.
 
 The language layer judges each attribute that stands in the source. The library has functions that take a name as text
-(``operator.attrgetter``); ours go through `public_name`, so that they read nothing that the source could not.
+(``operator.attrgetter``); ours go through `read`, so that they read nothing that the source could not.
 """
 
 from __future__ import annotations
@@ -11,18 +11,43 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from RestrictedPython.transformer import INSPECT_ATTRIBUTES
+
 PRIVATE_PREFIX = "prv"
 """The language layer renames ``_x`` to ``prv_x`` and ``__x`` to ``prv__x``: what is private is reachable by no name."""
 
-UNREADABLE = frozenset(
-    "ag_await ag_code ag_frame ag_running co_code co_consts cr_await cr_code cr_frame cr_origin f_back f_builtins "
-    "f_code f_generator f_globals f_locals f_trace gi_code gi_frame gi_yieldfrom tb_frame tb_next tb_lasti "
-    "func_globals func_code mro format format_map".split()
+PROGRAM_MODULE = "program"
+"""What classes that the library builds for a program carry as their module; the language layer names its modules so."""
+
+UNREADABLE = INSPECT_ATTRIBUTES | frozenset(
+    "ag_running ag_yieldfrom co_consts co_names cr_yieldfrom f_lasti f_lineno tb_lasti tb_lineno "
+    "func_globals func_code "
+    "mro format format_map register obj".split()
 )
-"""Public names that lead to frames, code or past the guards, on whatever object."""
+"""Public names that lead to frames, code or past the guards, on whatever object: never read by a text name."""
+
+GUARDED_ATTRIBUTES: dict[str, str] = {
+    "tofile": "it writes a file",
+    "dump": "it writes a pickle",
+    "dumps": "it makes a pickle",
+    "ctypes": "it gives out an address",
+    "cffi": "it gives out an address",
+    "capsule": "it gives out an address",
+    "getfield": "it reads the memory of an array as another type",
+    "setfield": "it writes the memory of an array as another type",
+    "resize": "it frees memory that other arrays may still use; use numpy.resize(a, shape)",
+    "setflags": "it makes read-only memory writable; use a.copy()",
+}
+"""Attributes of arrays, numpy scalars and bit generators that no program may read, each with its reason.
+
+The language layer asks `read_guarded` for them and for ``astype``, which would make arrays of objects and of dates.
+"""
+
+CAST = "astype"
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _OWN_MODULE = "__spec__"
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or at run time
 
 
 def public_name(name: Any) -> str:
@@ -36,11 +61,36 @@ def public_name(name: Any) -> str:
         raise TypeError("attribute name must be a string")
     if not _NAME.fullmatch(name):
         raise AttributeError(f"{name[:80]!r} is no attribute name")
-    if name.startswith("__") and name.endswith("__"):
+    if (name.startswith("__") and name.endswith("__")) or name in UNREADABLE:
         raise AttributeError(f"{name[:80]} cannot be read by a text name")
-    if name in UNREADABLE:
-        raise AttributeError(f"{name} cannot be read by a text name")
     return PRIVATE_PREFIX + name if name.startswith("_") else name
+
+
+def read(ob: Any, name: Any) -> Any:
+    """The attribute of `ob` that a program means by the text `name`.
+
+    Raises:
+        TypeError: As for `public_name`.
+        AttributeError: As for `public_name` and `read_guarded`, or there is none.
+    """
+    return read_guarded(ob, public_name(name))
+
+
+def read_guarded(ob: Any, name: str) -> Any:
+    """An attribute whose name is public, with a look at the object where the name is in `GUARDED_ATTRIBUTES`.
+
+    Raises:
+        AttributeError: It leads from an array to files, pickles or memory.
+    """
+    if name in GUARDED_ATTRIBUTES or name == CAST:
+        np = sys.modules.get("numpy")
+        if np is not None and issubclass(type(ob), (np.ndarray, np.generic, np.random.BitGenerator)):
+            if name != CAST:
+                raise AttributeError(f"{name} of {type(ob).__name__} is not offered: {GUARDED_ATTRIBUTES[name]}")
+            from metagym.sandbox.facades.arrays import checked
+
+            return checked(ob.astype, name)
+    return getattr(ob, name)
 
 
 def field_name(name: Any, what: str) -> str:
@@ -49,7 +99,7 @@ def field_name(name: Any, what: str) -> str:
     Raises:
         TypeError: It is something else; the message names `what`.
     """
-    if type(name) is not str or not name.isidentifier() or name.startswith("_") or name in UNREADABLE:
+    if type(name) is not str or not name.isidentifier() or name.startswith("_") or name in INSPECT_ATTRIBUTES:
         shown = name[:80] if isinstance(name, str) else type(name).__name__
         raise TypeError(f"{what} names must be identifiers without leading underscore, got {shown!r}")
     return name
@@ -64,16 +114,3 @@ def written_by_program(thing: Any) -> bool:
             thing.__module__ in (PROGRAM_MODULE, "__main__") or thing.__module__ not in sys.modules
         )
     return False
-
-
-PROGRAM_MODULE = "program"
-"""What classes that the library builds for a program carry as their module; the language layer names its modules so."""
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or at run time
-
-
-GUARDED_ATTRIBUTES: dict[str, str] = {}
-
-
-def read_guarded(obj: Any, name: str) -> Any:
-    return getattr(obj, name)

@@ -129,6 +129,7 @@ class CatchWarnings:
         self.record = record
 
     def __enter__(self) -> list[Any] | None:
+        """A list that stays empty, or None."""
         return [] if self.record else None
 
     def __exit__(self, *_: Any) -> None:
@@ -180,7 +181,8 @@ TRACEBACK = (
     .ours("silent: nobody reads standard error", print_exc=nothing, print_exception=nothing, print_last=nothing)
     .refuse(
         "the frames of the interpreter are not offered; use traceback.format_exc()",
-        "extract_stack extract_tb format_list format_stack format_tb print_list print_stack print_tb walk_stack walk_tb "
+        "extract_stack extract_tb format_list format_stack format_tb print_list print_stack print_tb "
+        "walk_stack walk_tb "
         "clear_frames FrameSummary StackSummary TracebackException",
     )
 )

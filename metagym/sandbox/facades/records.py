@@ -1,9 +1,8 @@
 """Classes that the library builds from names: named tuples, dataclasses and enumerations.
 
-``collections.namedtuple`` and ``dataclasses.dataclass`` write source text from the names they are given and evaluate it,
-and the functional form of ``Enum`` makes a class with whatever names stand in a mapping. So each name is checked
-before it gets there, and what comes out carries the aliases under which a program reaches ``_replace`` and its
-brothers (private names are renamed, see `names.PRIVATE_PREFIX`).
+``collections.namedtuple`` and ``dataclasses.dataclass`` write source text from the names they are given and evaluate
+it, and the functional form of ``Enum`` makes a class with whatever names stand in a mapping. So each name is checked
+before it gets there.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
-from metagym.sandbox.facades.names import PRIVATE_PREFIX, PROGRAM_MODULE, field_name, written_by_program
+from metagym.sandbox.facades.names import PROGRAM_MODULE, field_name, written_by_program
 
 _TUPLE_HELPERS = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 
@@ -24,7 +23,7 @@ _TUPLE_HELPERS = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 def namedtuple(
     typename: str, field_names: str | Iterable[str], *, rename: bool = False, defaults: Iterable[Any] | None = None
 ) -> type:
-    """``collections.namedtuple``; ``p._replace(...)``, ``p._asdict()`` and ``P._fields`` work in programs.
+    """``collections.namedtuple`` of checked names.
 
     Raises:
         TypeError: A name is no plain identifier.
@@ -33,11 +32,10 @@ def namedtuple(
     names = field_names.replace(",", " ").split() if isinstance(field_names, str) else list(field_names)
     if not rename:
         names = [field_name(name, "field") for name in names]
-    made = collections.namedtuple(  # type: ignore[misc]  # noqa: PYI024
+    build: Any = collections.namedtuple
+    made: type = build(
         field_name(str(typename).lstrip("_"), "type"), names, rename=rename, defaults=defaults, module=PROGRAM_MODULE
     )
-    for helper in _TUPLE_HELPERS:
-        setattr(made, PRIVATE_PREFIX + helper, made.__dict__[helper])
     return made
 
 
@@ -75,9 +73,11 @@ class NamedTupleForm:
         return namedtuple(typename, [name for name, _ in fields] or list(types))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """What stands in its place among the bases of a class."""
         return (_NamedTupleBase,)
 
     def __repr__(self) -> str:
+        """As the real one prints."""
         return "typing.NamedTuple"
 
 

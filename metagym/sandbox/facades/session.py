@@ -27,10 +27,9 @@ class Session:
     def __init__(self, seed: int, print_to: Callable[[str], None] | None = None) -> None:
         self.modules: Mapping[str, Facade] = {}
         self.print_to = print_to
-        self.random = random.Random(0)
+        self.random = random.Random(seeding.derive(seed, "program"))
         self.__cells: dict[Any, Any] = {}
-        self.__seed, self.__count = 0, 0
-        self.reseed(seed)
+        self.__seed, self.__count = seed, 0
 
     def reseed(self, seed: int) -> None:
         """Starts all generators of the session anew, so that what they draw depends on `seed` alone.

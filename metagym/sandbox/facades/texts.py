@@ -201,7 +201,7 @@ def pack_into(format: Any, buffer: bytearray, offset: int, /, *values: Any) -> N
 class Struct(struct.Struct):
     """``struct.Struct`` that writes into bytearrays only."""
 
-    def pack_into(self, buffer: Any, offset: int, *values: Any) -> None:  # type: ignore[override]
+    def pack_into(self, buffer: Any, offset: int, *values: Any) -> None:
         """See the function `pack_into`."""
         pack_into(self.format, buffer, offset, *values)
 
@@ -344,7 +344,7 @@ def _no_buffer(self: Any) -> NoReturn:
     raise TypeError("use getvalue()")
 
 
-BytesIO.getbuffer = _no_buffer  # type: ignore[assignment]
+BytesIO.getbuffer = _no_buffer  # type: ignore[method-assign]
 
 IO = (
     Table("io")

@@ -85,16 +85,25 @@ ABC = (
 # --- types
 
 
-class SimpleNamespace(types.SimpleNamespace):
-    """``types.SimpleNamespace``; names with two leading underscores, which the library would call, are refused."""
+def _fields_of(mappings: tuple[Any, ...], values: dict[str, Any]) -> dict[str, Any]:
+    for mapping in mappings:
+        values = {**mapping, **values}
+    for name in values:
+        if type(name) is not str or name.startswith("__"):
+            raise TypeError(f"{name!r:.80} is no field name")
+    return values
+
+
+def namespace(*mappings: Any, **values: Any) -> types.SimpleNamespace:
+    """``types.SimpleNamespace(...)``; names with two leading underscores, which the library would call, are refused."""
+    return types.SimpleNamespace(**_fields_of(mappings, values))
+
+
+class _NamespaceBase(types.SimpleNamespace):
+    """``types.SimpleNamespace`` as a base class."""
 
     def __init__(self, *mappings: Any, **values: Any) -> None:
-        for mapping in mappings:
-            values = {**mapping, **values}
-        for name in values:
-            if type(name) is not str or name.startswith("__"):
-                raise TypeError(f"{name!r:.80} is no field name")
-        super().__init__(**values)
+        super().__init__(**_fields_of(mappings, values))
 
 
 def _bind(function: Any, instance: Any) -> Any:
@@ -110,7 +119,10 @@ _FOR_ISINSTANCE = (
 
 TYPES = (
     Table("types")
-    .ours("fields of a record; no field has the name of a hook", SimpleNamespace=SimpleNamespace)
+    .ours(
+        "fields of a record; no field has the name of a hook",
+        SimpleNamespace=Form("types.SimpleNamespace", types.SimpleNamespace, base=_NamespaceBase, call=namespace),
+    )
     .ours(
         "for isinstance; a call would build functions, modules or tracebacks",
         **{
@@ -167,6 +179,7 @@ class Signature:
     empty = _Empty
 
     def __str__(self) -> str:
+        """As in the library."""
         return self.text
 
 
@@ -210,8 +223,10 @@ INSPECT = (
     .real("the text that was written", "getdoc cleandoc")
     .refuse(
         "frames, source and members of objects are not offered; use vars(obj) or dir(obj)",
-        "currentframe stack trace getsource getsourcelines getsourcefile getfile getmodule getmembers getmembers_static "
-        "getattr_static getframeinfo getouterframes getinnerframes getclosurevars getgeneratorlocals getcallargs getmro "
+        "currentframe stack trace getsource getsourcelines getsourcefile getfile getmodule getmembers "
+        "getmembers_static "
+        "getattr_static getframeinfo getouterframes getinnerframes getclosurevars getgeneratorlocals "
+        "getcallargs getmro "
         "getfullargspec getargvalues unwrap get_annotations",
     )
 )

@@ -63,6 +63,7 @@ class Generic:
     __slots__ = ()
 
     def __class_getitem__(cls, item: Any) -> Any:
+        """The class itself."""
         return cls
 
 
@@ -70,7 +71,7 @@ class _ProtocolType(abc.ABCMeta):
     def __instancecheck__(cls, value: Any) -> bool:
         if super().__instancecheck__(value):
             return True
-        members = cls.__dict__.get("__protocol_members__")
+        members = cls.__dict__.get("__protocol_members__") or ()
         return bool(members) and all(hasattr(value, name) for name in members)
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **_: Any) -> None:
@@ -88,6 +89,7 @@ class Protocol(metaclass=_ProtocolType):
     __protocol_base__ = True
 
     def __class_getitem__(cls, item: Any) -> Any:
+        """The class itself."""
         return cls
 
 
@@ -125,16 +127,12 @@ _FORMS = (
 )
 
 
-class _Supports(abc.ABC):
-    """What has one method."""
-
-    @classmethod
-    def asks(cls, method: str) -> type:
-        return type(method, (abc.ABC,), {"__subclasshook__": classmethod(lambda _, kind: hasattr(kind, method))})
+def _asks_for(method: str) -> type:
+    return type(method, (abc.ABC,), {"__subclasshook__": classmethod(lambda _, kind: hasattr(kind, method))})
 
 
 _SUPPORTS = {
-    f"Supports{name}": Form(f"typing.Supports{name}", _Supports.asks(f"__{name.lower()}__"))
+    f"Supports{name}": Form(f"typing.Supports{name}", _asks_for(f"__{name.lower()}__"))
     for name in ("Int", "Float", "Complex", "Bytes", "Index", "Abs", "Round")
 }
 
