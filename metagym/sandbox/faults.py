@@ -7,12 +7,12 @@ the name and arguments that are exactly text or numbers are told, each cut.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
 from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, ProgramRejected, SandboxError
-from metagym.sandbox.plain import type_name
+from metagym.sandbox.plain import type_name, whole
 
 TEXT = 300
 """Characters of an exception's text that are kept."""
@@ -25,9 +25,6 @@ LIMITS = ("wall", "cpu", "memory", "output", "syscall", "steps", "died")
 _ARGS = BaseException.__dict__["args"].__get__
 _TRACEBACK = BaseException.__dict__["__traceback__"].__get__
 _CODE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_BUILT_IN: dict[type[BaseException], Callable[[Any], str]] = {
-    base: base.__str__ for base in (SyntaxError, OSError, UnicodeDecodeError, UnicodeEncodeError)
-}
 
 
 def told(error: BaseException, filename: str) -> str:
@@ -43,13 +40,9 @@ def told(error: BaseException, filename: str) -> str:
 
 
 def _text(error: BaseException) -> str:
-    own = _BUILT_IN.get(type(error))
-    if own is not None:
-        parts = [own(error)]
-    else:
-        parts = [str(part) for part in _ARGS(error)[:4] if type(part) in (str, int, float, bool)]
+    parts = [str(part) for part in _ARGS(error)[:4] if type(part) in (str, int, float, bool)]
     text = ", ".join(part[:TEXT] for part in parts)
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = whole(text)
     return text if len(text) <= TEXT else text[: TEXT - 3] + "..."
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from metagym.errors import ProgramRejected
 
@@ -47,6 +48,9 @@ class Loader(Protocol):
         """Makes the draws of a session's global generators depend on `seed` alone."""
 
 
+Guards: TypeAlias = Literal["native", "full"]
+
+
 class LanguageLoader:
     """The language layer.
 
@@ -55,7 +59,7 @@ class LanguageLoader:
         numpy: Programs may import it.
     """
 
-    def __init__(self, guards: str, numpy: bool) -> None:
+    def __init__(self, guards: Guards, numpy: bool) -> None:
         from metagym.sandbox import language
 
         self._language, self._guards, self._numpy = language, guards, numpy
@@ -85,7 +89,9 @@ class BareLoader:
     """No language layer: the program is plain Python. It exists so that tests can try the other layers alone."""
 
     def warm_up(self) -> None:
-        """Nothing to do."""
+        """Imports what a hostile program would like best: a confined worker could not read the files."""
+        for name in ("ctypes", "mmap", "resource", "signal", "socket", "subprocess", "threading", "time"):
+            import_module(name)
 
     def compile(self, source: str | bytes) -> _Bare:
         """Compiles as Python does."""

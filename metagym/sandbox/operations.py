@@ -40,6 +40,10 @@ class Operation(Protocol):
         """
 
 
+_DESCRIPTION = Limits()
+"""What a program's description may hold; a caller's tight limits are meant for what it returns."""
+
+
 @dataclass(frozen=True)
 class Load:
     """Loads the program; the pool does it once.
@@ -59,7 +63,7 @@ class Load:
 
     def read(self, value: Any, limits: Limits) -> dict[str, Any]:
         """See `Operation`."""
-        found = plain(value, limits, "the description of the program")
+        found = plain(value, _DESCRIPTION, "the description of the program")
         types = {"class_name": str, "doc": str, "methods": list, "metadata": dict}
         if type(found) is not dict or {name: type(part) for name, part in found.items()} != types:
             raise _formless("load")

@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -29,11 +30,16 @@ def type_name(value: Any) -> str:
     return name if len(name) <= 80 else name[:77] + "..."
 
 
+def whole(text: str) -> str:
+    """A text that every encoder takes: pairs of surrogates become the character they stand for, lone ones U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def plain(value: Any, limits: Limits, what: str = "the value") -> Any:
     """A copy made of None, bool, int, float, str, list and dict with text keys.
 
-    Tuples, ranges, deques and dictionary views become lists, sets sorted lists, NumPy arrays and scalars numbers and
-    lists, keys that are numbers or tuples of plain values text. Lone surrogates become U+FFFD.
+    Tuples, ranges, deques and dictionary views become lists, sets sorted lists, enum members their values, NumPy arrays
+    and scalars numbers and lists, keys that are numbers or tuples of plain values text. Lone surrogates become U+FFFD.
 
     Args:
         value: Anything, however hostile.
@@ -95,6 +101,8 @@ class _Copy:
             return self.ordered(self.listed(len(value), value, depth))
         if kind is Decimal or kind is Fraction:
             return self.rational(value)
+        if issubclass(kind, Enum):
+            return self.of(object.__getattribute__(value, "_value_"), depth + 1)
         return self.other(value, kind, depth)
 
     def listed(self, length: int, values: Iterable[Any], depth: int) -> list[Any]:
@@ -136,9 +144,7 @@ class _Copy:
         self.chars -= len(text)
         if self.chars < 0:
             raise self.bad(f"holds more than {self.limits.output_chars:,} characters")
-        if text.isascii():
-            return text
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole(text)
 
     def finite(self, number: float) -> float:
         if number - number != 0.0:

@@ -22,9 +22,14 @@ from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, Pro
 from metagym.sandbox.faults import to_wire, told
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.loaders import Compiled, Loader
-from metagym.sandbox.plain import plain, type_name
+from metagym.sandbox.plain import plain, type_name, whole
 
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
+_DOC, _METHODS = 10_000, 500
+"""Characters of a doc string and number of methods that a description keeps."""
+
+_VARKEYWORDS = 0x08
+"""Flag of a code object that takes any keyword (inspect.CO_VARKEYWORDS)."""
+
 _DICT_OF_TYPE = type.__dict__["__dict__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 
@@ -71,6 +76,9 @@ class PlainPlayer:
             return to_wire(error)
         except MemoryError:
             return to_wire(self._out_of_memory())
+        except Exception as error:  # outside the program's own calls: a fault of ours, which must not look like its own
+            fault = told(error, "<program>")
+            return to_wire(ProgramKilled("died", f"the sandbox itself failed ({fault}); the worker was ended"))
 
     def printed(self) -> str:
         """What was printed since the last call, within the limit of the whole life."""
@@ -78,7 +86,7 @@ class PlainPlayer:
             return ""
         text = "".join(self._printed)
         self._printed.clear()
-        return plain(text, self._limits, "the printed text") if not text.isascii() else text
+        return whole(text)
 
     # --- operations
 
@@ -91,8 +99,8 @@ class PlainPlayer:
         metadata = self._metadata(session.env)
         return {
             "class_name": str(compiled.class_name)[:200],
-            "doc": str(compiled.doc or "")[: self._limits.output_chars],
-            "methods": sorted(name for name in compiled.methods if not name.startswith("_")),
+            "doc": str(compiled.doc or "")[:_DOC],
+            "methods": sorted(name for name in compiled.methods if not name.startswith("_"))[:_METHODS],
             "metadata": metadata,
         }
 
@@ -113,6 +121,8 @@ class PlainPlayer:
             found = self._run(lambda: env.reset(**keywords))
         session.started = True
         info: Any = {}
+        if type(found) is not tuple and issubclass(type(found), tuple) and tuple.__len__(found) == 2:
+            found = tuple(tuple.__iter__(found))
         if type(found) is tuple and len(found) == 2 and (found[1] is None or issubclass(type(found[1]), dict)):
             found, info = found
         return [plain(found, self._limits, "the observation of reset"), self._info(info, "reset")]
@@ -129,6 +139,8 @@ class PlainPlayer:
         except BaseException as error:  # SystemExit, KeyboardInterrupt and GeneratorExit are the program's doing too
             raise self._failed(error) from None
         limits = self._limits
+        if type(found) is not tuple and issubclass(type(found), tuple):
+            found = tuple(tuple.__iter__(found))  # a named tuple, without asking it
         if type(found) is not tuple or not 3 <= len(found) <= 5:
             shape = f"a tuple of {len(found)}" if type(found) is tuple else f"a {type_name(found)}"
             raise BadOutput(f"step returned {shape}; return (observation, reward, terminated, truncated, info)")

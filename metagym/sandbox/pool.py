@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from metagym.checks import flag, whole
 from metagym.errors import BadInput, MetaGymWarning, ProgramKilled, SandboxError, SandboxUnavailable
@@ -21,7 +21,7 @@ from metagym.sandbox.channel import Channel, InProcess
 from metagym.sandbox.confine import LAYERS
 from metagym.sandbox.confine.selftest import TRIES
 from metagym.sandbox.limits import Limits
-from metagym.sandbox.loaders import BareLoader, LanguageLoader
+from metagym.sandbox.loaders import BareLoader, Guards, LanguageLoader
 from metagym.sandbox.operations import Attempt, Load, outcome
 from metagym.sandbox.play import too_long
 from metagym.sandbox.processes import WorkerProcess, ZygoteProcess
@@ -91,7 +91,7 @@ class SandboxPool:
         if unknown:
             raise BadInput(f"{unknown[0]!r} is no layer that can be required; there are {', '.join(LAYERS)}")
         self._numpy = flag("numpy", numpy)
-        self._guards = _one_of("guards", guards, GUARDS)
+        self._guards: Guards = cast(Guards, _one_of("guards", guards, GUARDS))
         self._isolation = _one_of("isolation", isolation, ISOLATIONS)
         self._required = tuple(name for name in LAYERS if name in required)
         self._hash_seed = whole("hash_seed", hash_seed, 0)

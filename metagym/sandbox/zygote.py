@@ -10,9 +10,11 @@ Control messages are JSON in datagrams: ``{"n", "do": "fork", "limits"}`` with t
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import fcntl
 import gc
+import importlib
 import json
 import os
 import select
@@ -50,6 +52,7 @@ class Zygote:
         self._parent = _high(os.pidfd_open(parent))
         language = settings["language"]
         self._loader = LanguageLoader(settings["guards"], settings["numpy"]) if language else BareLoader()
+        _warm_up()
         self._loader.warm_up()
         self._children: dict[int, int] = {}  # by pidfd: process id
         self._statuses: OrderedDict[int, int] = OrderedDict()
@@ -146,6 +149,15 @@ def _high(fd: int) -> int:
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100)
     os.close(fd)
     return moved
+
+
+def _warm_up() -> None:
+    """Loads what the interpreter would look for at a first use: a confined worker could not read the files."""
+    importlib.import_module("unicodedata")  # identifiers that are not ASCII
+    for (
+        name
+    ) in "ascii latin-1 cp1252 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 unicode-escape raw-unicode-escape".split():
+        codecs.lookup(name)
 
 
 def _become_nobody() -> None:
