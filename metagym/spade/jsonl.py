@@ -30,8 +30,8 @@ class JsonlSource:
     """A JSON Lines file with one document a line, in ``orig_doc`` or ``text``.
 
     The file is read once from end to end when the source is made: every line is checked; its place, length, number and
-    checksum (28 bytes) are kept, and its skill, nothing else. Blank lines are passed over. Other short fields become `Document.meta`;
-    ``licence`` or ``license`` the licence, ``skill`` the skill.
+    checksum (28 bytes) are kept, and its skill, nothing else. Blank lines are passed over. Other short fields become
+    `Document.meta`; ``licence`` or ``license`` the licence, ``skill`` the skill.
 
     Args:
         path: The file.
