@@ -11,23 +11,14 @@ import ast
 import hashlib
 import math
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from metagym.errors import ProgramRejected
+from metagym.sandbox.language import reading
 
 ActionFormat = Literal["text", "boxed", "tool_call"]
-
-MAX_CHARS = 65_536
-"""Longest source that is read, in characters."""
-
-MAX_NODES = 20_000
-"""Most nodes of a syntax tree."""
-
-MAX_DEPTH = 100
-"""Deepest nesting of a syntax tree."""
 
 MAX_STEPS = 200
 """Most steps that a header may ask for."""
@@ -37,9 +28,6 @@ REQUIRED = ("title", "skill", "domain", "action_format", "max_steps", "reward_ra
 
 OPTIONAL = ("license", "parents")
 """Lines that a header may hold; the license is ``generated`` where it says nothing."""
-
-TRUSTED_BASES = ("SyntheticEnv", "ToolEnv")
-"""Base classes that are there without an import."""
 
 SHOWN_INFO = ("turn", "steps", "steps_left", "max_steps", "score", "valid", "invalid", "success")
 """Keys of a program's info that an agent may see, if their values are numbers or booleans."""
@@ -98,8 +86,8 @@ class EnvProgram:
             ProgramRejected: With one of the codes ``no_code``, ``syntax_error``, ``too_long``, ``metadata_missing``,
                 ``no_env_class``, ``several_env_classes``; the message says what to write instead.
         """
-        text = as_text(source)
-        tree = syntax_tree(text)
+        tree = syntax_tree(source)
+        text = source if isinstance(source, str) else source.decode("utf-8-sig")
         if not any(isinstance(node, (ast.ClassDef, ast.FunctionDef)) for node in tree.body):
             raise ProgramRejected("no_code", 0, "there is no program: write a Python module with one environment class")
         header = _header(ast.get_docstring(tree) or "")
@@ -189,57 +177,22 @@ def digest_of(source: str) -> str:
     return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def as_text(source: str | bytes) -> str:
-    """A source as text of bounded length that UTF-8 can hold.
+def syntax_tree(source: str | bytes) -> ast.Module:
+    """The syntax tree of a source, of bounded size and depth, as the sandbox reads it.
 
     Raises:
-        ProgramRejected: ``too_long``, ``syntax_error`` (no UTF-8, lone surrogates, NUL), ``no_code`` (blank).
+        ProgramRejected: ``no_code`` (blank, or prose), ``syntax_error`` (or no text), ``too_long`` (or too deep).
     """
-    if len(source) > MAX_CHARS * (4 if isinstance(source, bytes) else 1):
-        raise ProgramRejected("too_long", 0, f"the program is longer than {MAX_CHARS} characters: write a shorter one")
     try:
-        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
-        text.encode("utf-8")
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise ProgramRejected("syntax_error", 0, f"the program is no UTF-8 text ({error.reason})") from None
-    if len(text) > MAX_CHARS:
-        raise ProgramRejected("too_long", 0, f"the program is longer than {MAX_CHARS} characters: write a shorter one")
-    if "\0" in text:
-        raise ProgramRejected("syntax_error", text[: text.index("\0")].count("\n") + 1, "the program holds a NUL")
-    if not text.strip():
-        raise ProgramRejected("no_code", 0, "the text is empty: write a Python module with one environment class")
-    return text
-
-
-def syntax_tree(text: str) -> ast.Module:
-    """The syntax tree of a source text, of bounded size and depth.
-
-    Raises:
-        ProgramRejected: ``no_code`` (prose), ``syntax_error``, ``too_long`` (too many nodes, or nested too deeply).
-    """
-    deep = ProgramRejected("too_long", 0, f"the program is nested deeper than {MAX_DEPTH} levels: write it flatter")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes and comparisons in the text, not ours
-            tree = ast.parse(text)
-    except SyntaxError as error:
-        if not _CODE_LINE.search(text):
+        return reading.parse(source)
+    except ProgramRejected as refused:
+        code = _CODES.get(refused.code, refused.code)
+        if code == "syntax_error" and isinstance(source, str) and not _CODE_LINE.search(source):
             raise ProgramRejected("no_code", 0, "there is no program in the text: write a Python module") from None
-        raise ProgramRejected("syntax_error", error.lineno or 0, f"{error.msg}") from None
-    except (RecursionError, MemoryError):
-        raise deep from None
-    except ValueError as error:
-        raise ProgramRejected("syntax_error", 0, f"the text is no Python ({error})") from None
-    level: list[ast.AST] = [tree]
-    nodes = depth = 0
-    while level:
-        nodes, depth = nodes + len(level), depth + 1
-        if nodes > MAX_NODES:
-            raise ProgramRejected("too_long", 0, f"the program has more than {MAX_NODES} parts: write a shorter one")
-        if depth > MAX_DEPTH:
-            raise deep
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return tree
+        raise ProgramRejected(code, refused.line, refused.message) from None
+
+
+_CODES = {"not_text": "syntax_error", "empty": "no_code", "too_deep": "too_long", "too_many_nodes": "too_long"}
 
 
 def env_class(tree: ast.Module, name: str) -> ast.ClassDef:
@@ -361,7 +314,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
 
 def _defines_class(text: str) -> bool:
     try:
-        tree = syntax_tree(as_text(text))
+        tree = syntax_tree(text)
     except ProgramRejected:
         return False
     return any(isinstance(node, ast.ClassDef) for node in tree.body)

@@ -13,7 +13,7 @@ common; the other words of a solution are its *distinctive* words.
   answer by chance), and on each of those seeds each distinctive word follows one fixed word, or pair of words, in at
   least half of the places where that stands. At least three different answers must be seen.
 * **Hint**: on at least half of the seeds the hint tells a value of its own seed's solution by the rules of
-  `metagym.spade.leaks.leak_in`, and values of other seeds' solutions less than half as often.
+  `metagym.spade.leaks.leak_in`, or three of its actions in a row; and those of other seeds less than half as often.
 
 What is shown: for the whole solution, every observation before the solution's last action is given, of the reference
 episode and of all other policies, the end of lost episodes included (what is told there is remembered). For the recipe,
@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^\W_]+")
 IDLE = ("no-op", "garbage")
 """Names of the policies that do nothing sensible."""
 
-_START = "\n"  # no word: what stands before the first word of an observation
+_BEGINNING, _START = "\n\n", "\n"  # no words: what stands before the first word of the first observation, of others
 
 Words = tuple[str, ...]
 
@@ -71,7 +71,9 @@ def check_leaks(program: EnvProgram, found: Sequence[Reference], shown: Sequence
             "every seed; show what the player needs to find it, and tell it at no time, not even when the episode is "
             "lost",
         )
-    if _stands(solutions, lambda answer, seed: _told_by_hint(found, answer, seed)):
+    if _stands(solutions, lambda answer, seed: _told_by_hint(found, answer, seed)) or _stands(
+        solutions, lambda answer, seed: _steps_in(solutions[answer], words(found[seed].hint or ""))
+    ):
         raise Refusal(
             "answer_in_hint",
             "the hint holds words of its seed's solution: tell the way to think, and no value of this episode",
@@ -145,6 +147,17 @@ def _whole_in(solution: Sequence[Words], texts: Sequence[Words]) -> bool:
     return any(_has_run(text, run) for text in texts)
 
 
+def _steps_in(solution: Sequence[Words], text: Words) -> bool:
+    """Whether three actions in a row (two, if there are no more) stand in a text; words of all actions do not count."""
+    every = set.intersection(*map(set, solution)) if solution else set()
+    bare = [tuple(word for word in action if word not in every) for action in solution]
+    said = tuple(word for word in text if word not in every)
+    size = min(3, len(bare))
+    rows = [bare[at : at + size] for at in range(len(bare) - size + 1)] if size > 1 else []
+    runs = [tuple(word for action in row for word in action) for row in rows if all(row)]
+    return any(_has_run(said, run) for run in runs)
+
+
 def _has_run(text: Words, run: Words) -> bool:
     size = len(run)
     return any(text[at : at + size] == run for at, word in enumerate(text[: len(text) - size + 1]) if word == run[0])
@@ -167,7 +180,9 @@ def _recipe(
             contexts = _contexts(slot[number], texts[seed], contexts)
         if not contexts:
             return None
-        place = " ".join(word for word in min(contexts, key=lambda found: (len(found), found)) if word != _START)
+        place = " ".join(
+            word for word in min(contexts, key=lambda found: (len(found), found)) if word not in (_BEGINNING, _START)
+        )
         places.append(f"'{place}'" if place else "the beginning")
     return list(dict.fromkeys(places))
 
@@ -175,8 +190,8 @@ def _recipe(
 def _contexts(answer: str, texts: Sequence[Words], among: set[Words] | None) -> set[Words]:
     """The words, and pairs of words, that the answer follows in at least half of the places where they stand."""
     followed: dict[Words, list[bool]] = {}
-    for text in texts:
-        padded = (_START, *text)
+    for number, text in enumerate(texts):
+        padded = (_START if number else _BEGINNING, *text)
         for at in range(1, len(padded)):
             for context in (padded[at - 1 : at], padded[max(at - 2, 0) : at]):
                 if among is None or context in among:

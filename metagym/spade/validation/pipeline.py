@@ -173,7 +173,7 @@ class _Trial:
         self.report = replace(self.report, behaviour=behaviour_fingerprint(_traces(walks, self.seeds)))
         found = references(program, player, self.seeds)
         whole = [reference.walk for reference in found if not reference.trouble]
-        others = exchanged(program, player, found)
+        others, taken = exchanged(program, player, found)
         check_walks(program, [*(walk for walk in whole if walk.over), *others])
         for pool in self.pools[1:]:
             with self._loaded(pool) as other:
@@ -182,7 +182,7 @@ class _Trial:
         garbage = check_garbage(program, player, self.seeds, whole)
         share = check_references(program, found, settings)
         self._measure(oracle_share=share)
-        shares, trivial = check_trivial(program, player, form, found, others, settings)
+        shares, trivial = check_trivial(program, player, form, found, taken, settings)
         self._measure(trivial=shares)
         check_leaks(program, found, [*walks, *garbage, *trivial, *others])
         self._measure(oracle_steps=check_length(found, settings))

@@ -112,20 +112,27 @@ def _hint(program: EnvProgram, player: Player) -> str | None:
     return hint
 
 
-def exchanged(program: EnvProgram, player: Player, found: Sequence[Reference]) -> list[Walk]:
+def exchanged(program: EnvProgram, player: Player, found: Sequence[Reference]) -> tuple[list[Walk], list[bool]]:
     """Plays on each seed the solutions of some other seeds, again and again to the end of the episode.
 
     They are well-formed actions that come deeper into a program than any policy without thought.
+
+    Returns:
+        The episodes, and whether each was won when the other solution had been played once.
     """
     played = [reference for reference in found if reference.actions]
-    plans = []
+    plans, once = [], []
     for index, reference in enumerate(played):
         for shift in range(1, min(_OTHERS, len(played) - 1) + 1):
-            policy = script(played[(index + shift) % len(played)].actions, again=True)
+            actions = played[(index + shift) % len(played)].actions
+            once.append(len(actions))
+            policy = script(actions, again=True)
             plans.append(
                 Plan(f"solution of seed + {shift}", reference.walk.seed, policy, program.max_steps, after=True)
             )
-    return play_all(player, plans)
+    walks = play_all(player, plans)
+    won = [_won(program, walk) and len(walk.actions) <= length for walk, length in zip(walks, once, strict=True)]
+    return walks, won
 
 
 def check_references(program: EnvProgram, found: Sequence[Reference], settings: ValidationSettings) -> float:
@@ -157,10 +164,18 @@ def check_trivial(
     player: Player,
     form: Form,
     found: Sequence[Reference],
-    others: Sequence[Walk],
+    others: Sequence[bool],
     settings: ValidationSettings,
 ) -> tuple[dict[str, float], list[Walk]]:
     """Stage 8: policies without thought, and the solutions of other seeds, do not win.
+
+    Args:
+        program: The program.
+        player: The program in its worker.
+        form: How it takes actions.
+        found: Its reference solutions.
+        others: For each solution that was tried on another seed, whether it won.
+        settings: How much winning is too much.
 
     Returns:
         The share of episodes that each policy won, and the episodes.
@@ -196,7 +211,7 @@ def check_trivial(
             f"the policy {best!r} wins {shares[best]:.0%} of the episodes without any thought (at most "
             f"{settings.trivial_share:.0%}): make success depend on what only reasoning finds",
         )
-    share = sum(_won(program, walk) for walk in others) / len(others) if others else 0.0
+    share = sum(others) / len(others) if others else 0.0
     if share > settings.trivial_share:
         raise Refusal(
             "solution_seed_independent",

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metagym.errors import ProgramRejected
-from metagym.spade.program import MAX_CHARS, EnvProgram, program_in, shown_info
+from metagym.sandbox.language.reading import MAX_CHARS
+from metagym.spade.program import EnvProgram, program_in, shown_info
 from tests.unit.spade.programs import HEADER, LOCK, SHOP, changed
 
 
