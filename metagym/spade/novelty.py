@@ -64,19 +64,21 @@ class HashedNgrams:
         """One row for each text, of length 1."""
         table = np.zeros((len(texts), self.size))
         for row, text in enumerate(texts):
-            for place, count in _counts(text, self.size):
-                table[row, place] = 1 + np.log(count)
+            places, weights = _terms(text, self.size)
+            table[row, places] = weights
         table *= 1 + np.log((1 + len(texts)) / (1 + np.count_nonzero(table, axis=0)))
         norms = np.linalg.norm(table, axis=1, keepdims=True)
         return table / np.where(norms == 0, 1, norms)
 
 
 @lru_cache(maxsize=1024)
-def _counts(text: str, size: int) -> tuple[tuple[int, int], ...]:
+def _terms(text: str, size: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Places of the terms of a text and their weights by frequency; one memory's programs are asked for again."""
     words = [word.casefold() for word in _WORD.findall(text)]
     terms = [*words, *map(" ".join, zip(words, words[1:], strict=False))]
     found = Counter(zlib.crc32(term.encode("utf-8", "surrogatepass")) % size for term in terms)
-    return tuple(sorted(found.items()))
+    counts = np.fromiter(found.values(), float, len(found))
+    return np.fromiter(found, np.intp, len(found)), 1 + np.log(counts)
 
 
 @dataclass(frozen=True)
