@@ -13,8 +13,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # Ground floor first: a room may use the rooms before it, and itself.
 ROOMS = (
     *("errors", "checks", "seeding", "extras", "strictjson", "tasks", "episodes", "spaces", "families", "registration"),
-    *("stats", "journal", "chat", "playing", "ict", "runs", "cli"),
+    *("stats", "journal", "chat", "sandbox", "playing", "ict", "spade", "sesa", "runs", "cli"),
 )
+
+# The three systems never import each other: what two of them need moves down.
+SYSTEMS = frozenset({"ict", "spade", "sesa"})
 
 # What a family from elsewhere may use: the facade, and the nouns that docs/add_a_family.md is made of.
 DOORS = frozenset("errors seeding extras spaces tasks episodes families chat".split())
@@ -48,6 +51,8 @@ def upward(room: str, source: str) -> list[str]:
                 wrong.append(f"line {line}: {name} (the facade imports this room)")
         elif ROOMS.index(target) > ROOMS.index(room):
             wrong.append(f"line {line}: {name} (above {room})")
+        elif room in SYSTEMS and target in SYSTEMS - {room}:
+            wrong.append(f"line {line}: {name} (another system)")
     return wrong
 
 
@@ -86,6 +91,7 @@ def test_what_leads_upwards_is_found() -> None:
     assert upward("chat", lazy) and not upward("cli", lazy)
     assert upward("tasks", "import metagym.episodes") and not upward("episodes", "from metagym.tasks import Task")
     assert upward("runs", "from metagym import __version__")
+    assert upward("spade", "from metagym.ict.env import ICTEnv") and not upward("runs", "import metagym.ict.env")
     assert through_no_door("from metagym.chat.types import Request")
     assert through_no_door("from metagym.playing import play")
     assert through_no_door("from metagym.families import _factories")
