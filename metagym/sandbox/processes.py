@@ -82,15 +82,12 @@ class ZygoteProcess:
     """
 
     def __init__(self, settings: Mapping[str, Any], hash_seed: int) -> None:
-        import metagym
-        from metagym import sandbox
-
         self._lock = threading.Lock()
         self._number = 0
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         boot = {
             "path": [path for path in sys.path if os.path.isabs(path)],
-            "packages": {"metagym": list(metagym.__path__), "metagym.sandbox": list(sandbox.__path__)},
+            "packages": {name: list(sys.modules[name].__path__) for name in ("metagym", "metagym.sandbox")},
             "control": theirs.fileno(),
             "parent": os.getpid(),
             "settings": dict(settings),
