@@ -71,18 +71,26 @@ def evidence(found: RegretEstimate) -> Evidence:
     return Evidence(valid=True, regret=found, win_baseline=BASELINE, novelty=1.0, repetition=0.0, leak=0.0)
 
 
-def exact(p: float, q: float, value: Callable[[Evidence], float | None], n: int = PLAYS) -> float:
-    """The expected value of what depends on the wins of both arms alone, n seeds with one play each."""
-    total = 0.0
+def exact(p: float, q: float, *values: Callable[[Evidence], float | None], n: int = PLAYS) -> list[float]:
+    """The expected values of what depends on the wins of both arms alone, n seeds with one play each."""
+    totals = [0.0] * len(values)
     for i, j in product(range(n + 1), repeat=2):
         weight = math.comb(n, i) * p**i * (1 - p) ** (n - i) * math.comb(n, j) * q**j * (1 - q) ** (n - j)
-        if weight > 1e-12:
+        if weight > 1e-9:
             wins0 = [Outcome(s, success=s < i) for s in range(n)]
             wins1 = [Outcome(s, arm=1, success=s < j) for s in range(n)]
-            found = value(evidence(estimate(wins0, wins1, binary=True)))
-            assert found is not None
-            total += weight * found
-    return total
+            given = evidence(estimate(wins0, wins1, binary=True))
+            for index, value in enumerate(values):
+                found = value(given)
+                assert found is not None
+                totals[index] += weight * found
+    return totals
+
+
+def total(name: str) -> Callable[[Evidence], float | None]:
+    """What a preset pays in all."""
+    reward = preset(name)
+    return lambda given: reward(given).total
 
 
 def estimates(
@@ -120,14 +128,11 @@ def reward_table(replications: int = 1000) -> str:
     lines = [f"| archetype (p, q) | {' | '.join(others)} | **metagym** 8 x 2 | 16 x 2 | 16 x 4 |"]
     lines.append("|---" * (len(others) + 4) + "|")
     for kind in ARCHETYPES:
-        cells = []
-        for name in others:
-            if kind.uniform:
-                reward = preset(name)
-                value = exact(kind.p[0], kind.q[0], lambda given, reward=reward: reward(given).total)  # type: ignore[misc]
-            else:
-                value = average(kind, name, PLAYS, 1, replications)
-            cells.append(f"{value:.3f}")
+        if kind.uniform:
+            values = exact(kind.p[0], kind.q[0], *map(total, others))
+        else:
+            values = [average(kind, name, PLAYS, 1, replications) for name in others]
+        cells = [f"{value:.3f}" for value in values]
         cells += [f"{average(kind, 'metagym', *size, replications):.3f}" for size in ((8, 2), (16, 2), (16, 4))]
         lines.append(f"| {kind.name} | {' | '.join(cells)} |")
     return "\n".join(lines)

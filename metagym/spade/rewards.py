@@ -154,7 +154,7 @@ class DesignerReward:
         """The reward that the evidence earns."""
         for weight, term in self.terms:
             if isinstance(term, Settling) and term.settles(evidence):
-                told = {term.name: term.penalty}
+                told: dict[str, float | None] = {term.name: term.penalty}
                 return RewardBreakdown(weight * term.penalty, told, reason=f"settled by {term.name}")
         values = {term.name: _value(term, evidence) for _, term in self.terms}
         values |= {factor.name: _value(factor, evidence) for factor in self.factors}
@@ -221,26 +221,32 @@ def solve_rate(lo: float = 0.4, hi: float = 0.6, ramp: float = 0.25) -> Designer
 
 
 def azr(as_code: bool = False) -> DesignerReward:
-    """Absolute Zero: 1 - p where p > 0, else 0; invalid -1.
+    """Absolute Zero: 1 - p where p > 0, else 0; invalid or hung -1.
 
     Args:
         as_code: Pay -0.5 instead of 0 at p = 0 and at p = 1, as its code does and its paper does not.
     """
-    return DesignerReward("azr", ((1.0, Validity(-1.0)), (1.0, OneMinusP(-0.5 if as_code else 0.0))))
+    value = OneMinusP(-0.5 if as_code else 0.0)
+    return DesignerReward("azr", ((1.0, TimeoutPenalty(-1.0)), (1.0, Validity(-1.0)), (1.0, value)))
 
 
 def rzero() -> DesignerReward:
-    """R-Zero: min(p, 1 - p) less the share of near-duplicates in the batch; invalid -1; needs `Evidence.repetition`."""
-    return DesignerReward("rzero", ((1.0, Validity(-1.0)), (1.0, MinP()), (1.0, Repetition())))
+    """R-Zero: min(p, 1 - p) less the share of near-duplicates in the batch; invalid or hung -1.
+
+    It needs `Evidence.repetition`.
+    """
+    terms = (1.0, TimeoutPenalty(-1.0)), (1.0, Validity(-1.0)), (1.0, MinP()), (1.0, Repetition())
+    return DesignerReward("rzero", terms)
 
 
 def spice(invalid: float = -0.1) -> DesignerReward:
     """SPICE: exp(-(V - 0.25)^2 / 0.02) of the plays' variance V.
 
     Args:
-        invalid: The fixed penalty of an invalid program; its size was not checked against the source.
+        invalid: The fixed penalty of an invalid or hung program; its size was not checked against the source.
     """
-    return DesignerReward("spice", ((1.0, Validity(invalid)), (1.0, SolverVariance())))
+    terms = (1.0, TimeoutPenalty(invalid)), (1.0, Validity(invalid)), (1.0, SolverVariance())
+    return DesignerReward("spice", terms)
 
 
 def metagym(novelty: bool = False, lower_bound: bool = True) -> DesignerReward:

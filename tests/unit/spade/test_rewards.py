@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import spade_rewards as benchmark
 from benchmarks.spade_rewards import ARCHETYPES, Archetype, average, estimates, evidence, exact, plays
 from metagym.errors import BadInput, UnknownName
 from metagym.seeding import rng
@@ -95,12 +96,8 @@ TABLE = {
 @pytest.mark.parametrize(("p", "q"), TABLE)
 def test_expected_rewards_equal_the_acceptance_table(p, q):
     """The exact expectation: the table's last digit differs by at most 1, as a simulated one may."""
-    columns = [preset("spade_blend"), Learnability(within_seed=False), preset("azr"), preset("rzero"), preset("spice")]
-
-    def value(column):
-        return column.value if isinstance(column, Learnability) else lambda given: column(given).total
-
-    found = [exact(p, q, value(column)) for column in columns]
+    blend, *others = (benchmark.total(name) for name in ("spade_blend", "azr", "rzero", "spice"))
+    found = exact(p, q, blend, Learnability(within_seed=False).value, *others)
     assert found == pytest.approx(TABLE[p, q], abs=0.0015)
 
 
@@ -117,8 +114,7 @@ def test_scripted_agents_earn_the_acceptance_table(p, q):
 
 def test_floored_regret_pays_for_noise_and_its_correction_does_not():
     # Known: at p = q = 0.5 the floored mean is 0.070, and 0.335 after / 0.15 and the cut.
-    assert exact(0.5, 0.5, Regret(scale=1.0).value) == pytest.approx(0.070, abs=0.001)
-    assert exact(0.5, 0.5, Regret().value) == pytest.approx(0.335, abs=0.002)
+    assert exact(0.5, 0.5, Regret(scale=1.0).value, Regret().value) == pytest.approx([0.070, 0.335], abs=0.002)
     found = list(estimates(Archetype("", (0.5,), (0.5,)), 16, 1, 1_000))
     values = [Regret(correction="bias").value(evidence(each)) for each in found]
     assert abs(statistics.fmean(values)) < 0.03
@@ -151,7 +147,7 @@ def test_metagym_pays_nothing_for_a_hint_that_does_not_help(p, q):
     kind = Archetype("", (p,), (q,))
     assert average(kind, "metagym", 16, 2, 150) <= 0.01
     if (p, q) == (0.5, 0.5):
-        assert exact(p, q, lambda given: total("spade_blend", given)) > 0.65
+        assert exact(p, q, benchmark.total("spade_blend"))[0] > 0.65
 
 
 def test_metagym_pays_nothing_for_regret_of_one_seed_and_chance_of_another():
@@ -241,15 +237,15 @@ def test_a_program_that_fails_while_played_counts_as_invalid():
     assert total("azr", Evidence(valid=True, regret=found)) == -1.0
 
 
-@pytest.mark.parametrize("name", ["spade_blend", "spade_regret", "learning_potential", "solve_rate", "metagym"])
-def test_a_program_that_hung_costs_half_a_point(name):
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_program_that_hung_costs_half_a_point_or_what_an_invalid_one_does(name):
     for hung in (
         Evidence(valid=True, hung=True),
         Evidence(valid=False, hung=True),
         Evidence(valid=True, regret=estimate([], [Outcome(0, arm=1, failure="timeout")], binary=True)),
     ):
-        found = preset(name)(hung)
-        assert (found.total, found.terms, found.masked) == (-0.5, {"timeout": -0.5}, False)
+        found, cost = preset(name)(hung), {"azr": -1.0, "rzero": -1.0, "spice": -0.1}.get(name, -0.5)
+        assert (found.total, found.terms, found.masked) == (cost, {"timeout": cost}, False)
 
 
 def test_spade_blend_below_zero_is_masked_and_still_told():
