@@ -23,10 +23,10 @@ def killed(error: ProgramKilled, *, loading: bool = False) -> Refusal:
         loading: It ended before the program was there.
     """
     if error.limit == "memory":
-        return Refusal("memory_limit", f"the program was ended: {error.message}")
+        return Refusal.of_kill("memory_limit", error)
     slow = error.limit in ("wall", "cpu", "steps")
     code = ("load_timeout" if slow else "load_error") if loading else ("step_timeout" if slow else "step_crash")
-    return Refusal(code, f"the program was ended ({error.limit}): {error.message}")
+    return Refusal.of_kill(code, error)
 
 
 def tools_of(program: EnvProgram, player: Player) -> list[Any]:
@@ -172,7 +172,7 @@ def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int], sol
     try:
         walks = play_all(player, plans)
     except ProgramKilled as error:
-        raise Refusal("crash_on_garbage", f"the program was ended ({error.limit}): {error.message}") from None
+        raise Refusal.of_kill("crash_on_garbage", error) from None
     for walk, plan in zip(walks, plans, strict=True):
         if walk.error is not None:
             action = plan.policy(walk)

@@ -30,8 +30,6 @@ from metagym.spade.validation.walks import Walk, play_all
 from metagym.spade.validation.worth import check_length, check_references, check_trivial, exchanged, references
 
 _OTHER_HASH_SEED = 20_260_819
-_UNSTEADY = ("load_timeout", "step_timeout")
-"""Codes that a busy machine may give and an idle one not: they are not kept in a cache."""
 
 
 def validate(
@@ -45,7 +43,7 @@ def validate(
 ) -> ValidationReport:
     """Proves that a program is a fair environment, or says why it is none.
 
-    Equal arguments give equal reports, whatever the process, but for the two codes of time limits. It blocks:
+    Equal arguments give equal reports, whatever the process, but for limits of time. It blocks:
     coroutines call it by ``asyncio.to_thread``.
 
     Args:
@@ -126,10 +124,10 @@ def _proved(
     trial = _Trial(program, settings, pools, report)
     try:
         trial.run()
-        report = replace(trial.report, stage="length")
+        report, steady = replace(trial.report, stage="length"), True
     except Refusal as refusal:
-        report = _refused(trial.report, refusal)
-    if cache is not None and report.code not in _UNSTEADY:
+        report, steady = _refused(trial.report, refusal), refusal.steady
+    if cache is not None and steady:
         cache.put(key, report.to_json())
     return report, program if report.ok else None
 
@@ -182,7 +180,7 @@ class _Trial:
         garbage = check_garbage(program, player, self.seeds, whole)
         share = check_references(program, found, settings)
         self._measure(oracle_share=share)
-        shares, trivial = check_trivial(program, player, form, found, taken, settings)
+        shares, trivial = check_trivial(program, player, form, found, walks, taken, settings)
         self._measure(trivial=shares)
         check_leaks(program, found, [*walks, *garbage, *trivial, *others])
         self._measure(oracle_steps=check_length(found, settings))

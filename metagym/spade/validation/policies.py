@@ -13,8 +13,8 @@ from metagym.seeding import rng
 from metagym.spade.program import EnvProgram
 from metagym.spade.validation.walks import Policy, Walk
 
-CONSTANTS = ("1", "yes", "0", "no")
-"""Answers that are right by luck."""
+CONSTANTS = ("yes", "0", "no")
+"""Answers that are right by luck, beside ``1``, which is a probe already."""
 
 GARBAGE = (
     "",

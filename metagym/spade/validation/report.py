@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metagym.errors import BadInput, StoreError
+from metagym.errors import BadInput, ProgramKilled, StoreError
 from metagym.spade.fingerprint import AstFingerprint
 from metagym.strictjson import plain_json
 
@@ -40,11 +40,20 @@ MAX_DETAIL = 1_000
 
 
 class Refusal(Exception):
-    """A stage refuses the program: the way from a stage to the report, never seen outside."""
+    """A stage refuses the program: the way from a stage to the report, never seen outside.
 
-    def __init__(self, code: str, detail: str, line: int = 0) -> None:
-        self.code, self.detail, self.line = code, detail, line
+    `steady` is False where a busy machine may refuse what an idle one accepts: such a verdict is not kept.
+    """
+
+    def __init__(self, code: str, detail: str, line: int = 0, *, steady: bool = True) -> None:
+        self.code, self.detail, self.line, self.steady = code, detail, line, steady
         super().__init__(detail)
+
+    @classmethod
+    def of_kill(cls, code: str, error: ProgramKilled) -> Refusal:
+        """The refusal for a worker that was ended."""
+        detail = f"the program was ended ({error.limit}): {error.message}"
+        return cls(code, detail, steady=error.limit not in ("wall", "cpu"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,12 @@ from typing import Any
 
 from metagym.errors import BadOutput, ProgramError, ProgramKilled
 from metagym.spade.program import EnvProgram
-from metagym.spade.validation.policies import CONSTANTS, Form, constant, echo, nothing, reader, script
+from metagym.spade.validation.policies import CONSTANTS, Form, constant, echo, nothing, script
 from metagym.spade.validation.report import Refusal
 from metagym.spade.validation.settings import ValidationSettings
 from metagym.spade.validation.walks import Plan, Player, Step, Walk, play_all
 
-_READERS = 2
-"""Draws of the reading policy per seed."""
+READER = "random from the observation"
 
 _OTHERS = 3
 """Solutions of other seeds that are tried on each seed."""
@@ -51,7 +50,7 @@ def references(program: EnvProgram, player: Player, seeds: Sequence[int]) -> lis
     try:
         return [_reference(program, player, seed) for seed in seeds]
     except ProgramKilled as error:
-        raise Refusal("oracle_fails", f"the worker was ended by the reference solution: {error}") from None
+        raise Refusal.of_kill("oracle_fails", error) from None
 
 
 def _reference(program: EnvProgram, player: Player, seed: int) -> Reference:
@@ -164,6 +163,7 @@ def check_trivial(
     player: Player,
     form: Form,
     found: Sequence[Reference],
+    probes: Sequence[Walk],
     others: Sequence[bool],
     settings: ValidationSettings,
 ) -> tuple[dict[str, float], list[Walk]]:
@@ -174,6 +174,7 @@ def check_trivial(
         player: The program in its worker.
         form: How it takes actions.
         found: Its reference solutions.
+        probes: The episodes of stage 4.
         others: For each solution that was tried on another seed, whether it won.
         settings: How much winning is too much.
 
@@ -185,20 +186,20 @@ def check_trivial(
     """
     plans = []
     steps = program.max_steps
-    for index, reference in enumerate(found):
+    for reference in found:
         seed = reference.walk.seed
         plans.append(Plan("no-op", seed, nothing, steps))
         plans.append(Plan("echo", seed, echo(form), steps))
-        for turn in range(_READERS):
-            policy = reader(form, settings.seed, program.digest, "trivial", index, turn)
-            plans.append(Plan("random from the observation", seed, policy, steps))
         for word in CONSTANTS:
             plans.append(Plan(f"always {word!r}", seed, constant(form, word), steps))
     try:
         walks = play_all(player, plans)
     except ProgramKilled as error:
-        raise Refusal("crash_on_garbage", f"the program was ended ({error.limit}): {error.message}") from None
+        raise Refusal.of_kill("crash_on_garbage", error) from None
     outcomes: dict[str, list[bool]] = {}
+    for walk in probes:
+        name = READER if walk.name.startswith("reader") else "always '1'"
+        outcomes.setdefault(name, []).append(_won(program, walk))
     for walk in walks:
         if walk.error is not None:
             raise Refusal("crash_on_garbage", f"the policy {walk.name!r} broke the program: {walk.error}")

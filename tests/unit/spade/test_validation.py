@@ -403,10 +403,11 @@ def test_equal_sources_are_proved_once_and_novelty_is_asked_each_time(
 
 def test_a_time_limit_is_no_verdict_for_ever(pools: Sequence[SandboxPool]) -> None:
     cache = MemoryCache()
-    source = OFFENDERS["step_timeout"][0]
-    assert validate(source, settings=QUICK, pools=pools, cache=cache).code == "step_timeout"
-    with pytest.raises(AssertionError):
-        validate(source, settings=QUICK, pools=(Unusable(), Unusable()), cache=cache)
+    hangs_on_garbage = step("while action == '': pass")
+    for source, code in ((OFFENDERS["step_timeout"][0], "step_timeout"), (hangs_on_garbage, "crash_on_garbage")):
+        assert validate(source, settings=QUICK, pools=pools, cache=cache).code == code
+        with pytest.raises(AssertionError):
+            validate(source, settings=QUICK, pools=(Unusable(), Unusable()), cache=cache)
 
 
 # --- bad input
