@@ -1,21 +1,31 @@
 """What the presets of the designer's reward pay for programs of known win rates, side by side.
 
-``python -m benchmarks.spade_rewards`` prints the tables of docs/spade_rewards.md (about two minutes). Agents are coins:
+``python -m benchmarks.spade_rewards`` prints the tables of docs/spade_rewards.md (about three minutes). Agents are coins:
 each play of a seed is won with that seed's probability. What depends on the number of wins alone is summed over all of
 them (exact); the rest is averaged over seeded replications.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from metagym.seeding import rng
-from metagym.spade.regret import Estimator, Outcome, RegretEstimate, estimate
-from metagym.spade.rewards import PRESETS, Evidence, preset
+from metagym.spade.regret import (
+    Estimator,
+    Outcome,
+    RegretEstimate,
+    Sequential,
+    estimate,
+    estimate_regret,
+    pair_seeds,
+)
+from metagym.spade.rewards import PRESETS, Evidence, Regret, preset
 
 PLAYS = 16
 BASELINE = 0.5
@@ -153,5 +163,35 @@ def coverage_table(replications: int = 2000) -> str:
     return "\n".join(lines)
 
 
+def correction_table(replications: int = 2000) -> str:
+    """What the corrections of floored regret do on 16 seeds with one play each."""
+    terms = [Regret(), Regret(correction="bias"), Regret(correction="lower_bound")]
+    lines = ["| (p, q) | none | bias | lower bound |", "|---|---|---|---|"]
+    for p, q in ((0.5, 0.5), (0.5, 0.95), (0.15, 0.6), (0.9, 1.0)):
+        seen = [evidence(found) for found in estimates(Archetype(f"({p:g}, {q:g})", (p,), (q,)), 16, 1, replications)]
+        means = [math.fsum(term.value(given) or 0.0 for given in seen) / replications for term in terms]
+        lines.append(f"| ({p:g}, {q:g}) | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+    return "\n".join(lines)
+
+
+async def stopping_table(series: int = 1000) -> str:
+    """What stopping early costs and saves: at most 24 seeds, six looks, alpha 5%."""
+    lines = ["| (p, q) | stopped early | plays per arm | mean regret |", "|---|---|---|---|"]
+    for p, q in ((0.5, 0.5), (0.5, 0.95), (0.2, 0.9), (0.0, 1.0)):
+
+        async def player(program: Any, seed: int, hint: str | None, chances: Any, sampling_seed: int) -> Outcome:
+            return Outcome(seed, success=rng(sampling_seed).random() < chances[hint is not None])
+
+        rule, stopped, plays_, regret = Sequential(looks=6), 0, 0, 0.0
+        for number in range(series):
+            seeds = pair_seeds("stopping", number, 24)
+            found = await estimate_regret("", (p, q), seeds, "hint", player=player, sequential=rule)
+            stopped, plays_ = stopped + found.stopped_early, plays_ + found.plain.plays
+            regret += found.regret.value or 0.0
+        lines.append(f"| ({p:g}, {q:g}) | {stopped / series:.3f} | {plays_ / series:.1f} | {regret / series:+.3f} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
-    print(reward_table(), coverage_table(), sep="\n\n")
+    for table in (reward_table(), coverage_table(), correction_table(), asyncio.run(stopping_table())):
+        print(table, end="\n\n")
