@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from metagym.errors import ProgramKilled
 from metagym.sandbox import Limits, Program, SandboxPool
 from metagym.spade.fingerprint import ast_fingerprint
-from metagym.spade.validation import ValidationSettings, validate
+from metagym.spade.program import OPTIONAL, REQUIRED, SHOWN_INFO, program_in
+from metagym.spade.validation import CODES, STAGES, ValidationSettings, validate
 from metagym.spade.validation.policies import Form, constant, echo, reader, script, spoiled
 from metagym.spade.validation.walks import AT_ONCE, Plan, Step, Walk, play_all, replay
 from tests.unit.spade.programs import LOCK, SHOP, changed
@@ -130,3 +132,18 @@ def _parses(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def test_the_programs_of_the_page_are_fair_and_its_table_holds_every_code(pools: Sequence[SandboxPool]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "write_an_environment_program.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2 and program_in(page) == blocks[0]
+    for source in blocks:
+        report = validate(source, pools=pools)
+        assert report.ok, report
+    for name in (*CODES, *REQUIRED, *OPTIONAL, *SHOWN_INFO):
+        assert f"`{name}`" in page, name
+    rows = [row.split(" | ") for row in page.splitlines() if row.startswith(tuple(f"| {stage} |" for stage in STAGES))]
+    assert [(row[0].strip("| "), set(re.findall(r"`(\w+)`", row[1]))) for row in rows] == [
+        (stage, {code for code in CODES if CODES[code] == stage}) for stage in STAGES
+    ]
