@@ -243,7 +243,7 @@ class Naming(ast.NodeTransformer):
                 return call("_type_", self.visit(node.value), at=node)
             if name == "__mro__" and isinstance(node.value, ast.Name) and node.value.id in self.classes:
                 return call("_mro_", self.visit(node.value), at=node)
-            if name == "__dict__" and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if name == "__dict__" and isinstance(node.value, ast.Name) and node.value.id in self.bound - self.classes:
                 return call("_vars_", self.visit(node.value), at=node)
         elif name in names.SETTABLE and isinstance(node.ctx, ast.Store):
             node.value = self.visit(node.value)

@@ -153,9 +153,11 @@ class _Normaliser(Naming):
             return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
         special = wrapped_in(node.annotation)
         annotation = reduced(node.annotation, self.bound) or ast.Name("object", ast.Load())
-        if special in ("InitVar", "KW_ONLY"):
-            annotation = ast.Name("_initvar_" if special == "InitVar" else "_kwonly_", ast.Load())
-        node.target = self.visit(node.target)
+        if special == "InitVar":
+            annotation = ast.Name("_initvar_", ast.Load())
+        elif special == "KW_ONLY":  # the line ``_: KW_ONLY`` names no field, so any name does
+            annotation, node.target = ast.Name("_kwonly_", ast.Load()), ast.Name("kw_only", ast.Store())
+        node.target = self.visit(ast.copy_location(node.target, node))
         node.annotation = ast.copy_location(annotation, node)
         node.value = node.value and self.visit(node.value)
         return node
