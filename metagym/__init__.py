@@ -22,7 +22,7 @@ from metagym.spaces import FreeText
 from metagym.tasks import Task, TaskSet, TaskStream
 
 if TYPE_CHECKING:
-    from metagym import chat
+    from metagym import chat, sesa
     from metagym.playing import ActorSettings, PlaySettings, play, play_async
 
 __version__ = "0.1.0"
@@ -46,6 +46,7 @@ __all__ = [
     "play_async",
     "register_family",
     "seeding",
+    "sesa",
 ]
 
 _LAZY = {
@@ -58,8 +59,8 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """Loads what needs more than the nouns at its first use."""
-    if name == "chat":
-        return import_module("metagym.chat")
+    if name in ("chat", "sesa"):
+        return import_module(f"metagym.{name}")
     if name in _LAZY:
         value = globals()[name] = getattr(import_module(_LAZY[name]), name)
         return value

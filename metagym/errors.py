@@ -197,5 +197,17 @@ class StoreLocked(StoreError):
     """Another process is writing to this store."""
 
 
+class BankReadOnly(StoreError):
+    """A skill bank that was opened for reading (evaluation does so) is asked to change."""
+
+
+class EmbedderMismatch(StoreError):
+    """A skill bank was made with another embedder; the message names both."""
+
+
+class DeniedCard(BadInput):
+    """A skill card comes from a question that is kept for evaluation; it was not stored."""
+
+
 class RunError(MetaGymError):
     """A run folder is not what the command needs (in use, of another configuration, not a run)."""

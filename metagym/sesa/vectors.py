@@ -1,0 +1,84 @@
+"""A growing table of unit vectors and exact searches in it: brute force, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from metagym.sesa.embedders import Vectors
+
+BLOCK = 4096
+"""Rows per block: a block of 256-wide vectors is 4 MB, which stays in the cache."""
+
+MARGIN = 1e-5
+"""Cosines in float32 are wrong by less; what is that close to a limit is computed again in float64."""
+
+
+class VectorTable:
+    """Rows in the order in which they came; they never change, so a view of the first n stays what it is.
+
+    Args:
+        dim: Width, >= 1.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self._rows: Vectors = np.zeros((0, dim), dtype=np.float32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self._count
+
+    @property
+    def rows(self) -> Vectors:
+        """The rows, shape (len, dim)."""
+        return self._rows[: self._count]
+
+    def append(self, rows: Vectors) -> None:
+        """Adds rows; room grows by half, so that n rows cost O(n)."""
+        needed = self._count + len(rows)
+        if needed > len(self._rows):
+            grown = np.zeros((max(needed, 64, len(self._rows) * 3 // 2), self._rows.shape[1]), dtype=np.float32)
+            grown[: self._count] = self.rows
+            self._rows = grown
+        self._rows[self._count : needed] = rows
+        self._count = needed
+
+
+def close_pairs(left: Vectors, right: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
+    """All (row of `left`, row of `right`, cosine) with a cosine of at least `threshold`."""
+    for start in range(0, len(right), BLOCK):
+        block = right[start : start + BLOCK]
+        found = np.argwhere(left @ block.T >= threshold - MARGIN)
+        for one, other in found.tolist():
+            if (score := cosine(left[one], block[other])) >= threshold:
+                yield one, start + other, score
+
+
+def cosine(left: Any, right: Any) -> float:
+    """Of two unit vectors, in float64 and rounded to 9 places: the same number by whatever way the pair was found."""
+    return round(float(np.multiply(left, right, dtype=np.float64).sum()), 9)
+
+
+def nearest(rows: Vectors, live: Any, vector: Any, k: int) -> list[tuple[int, float]]:
+    """The `k` rows with the greatest cosine and, beyond them, all that tie with the last.
+
+    Args:
+        rows: The table.
+        live: bool, shape (len(rows),): which rows count.
+        vector: The query, shape (dim,).
+        k: How many, >= 1.
+
+    Returns:
+        (row, cosine), in no order.
+    """
+    scores = rows @ np.asarray(vector, dtype=np.float32)
+    scores[~live] = -np.inf
+    if (count := int(np.count_nonzero(live))) > k:
+        last = np.partition(scores, len(scores) - k)[len(scores) - k]
+        chosen = np.flatnonzero(scores >= last - MARGIN)
+    else:
+        chosen = np.flatnonzero(live)
+    return [(row, cosine(rows[row], vector)) for row in chosen.tolist()] if count else []
