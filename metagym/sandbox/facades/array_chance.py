@@ -150,9 +150,11 @@ def _legacy(session: Session) -> Any:
 
     class Shared(session.once(_random_state)):  # type: ignore[misc]
         def __restart__(self) -> None:
-            self.seed()
+            self.seed(session.derived("numpy") & 0xFFFFFFFF)
 
-    return Shared()
+    shared = Shared(0)
+    shared.__restart__()
+    return shared
 
 
 _LEGACY = (

@@ -283,7 +283,7 @@ NUMPY = (
     .refuse(_MEMORY, "from_dlpack require nditer nested_iters flatiter broadcast ctypeslib shares_memory_exact")
     .refuse(_OBJECTS, "frompyfunc object_ void record recarray rec")
     .refuse(_DATES, "datetime64 timedelta64 busday_count busday_offset busdaycalendar is_busday datetime_as_string")
-    .refuse(_DATES, "datetime_data")
+    .refuse(_DATES, "datetime_data isnat")
     .refuse("use arrays of two dimensions and the operator @", "matrix asmatrix bmat")
     .refuse(
         _SETTING,
@@ -329,7 +329,8 @@ TYPING = Table("numpy.typing", numpy=True).ours(
 )
 EXCEPTIONS = Table("numpy.exceptions", numpy=True).real(
     "exception classes",
-    "AxisError ComplexWarning DTypePromotionError RankWarning TooHardError VisibleDeprecationWarning",
+    "AxisError ComplexWarning DTypePromotionError RankWarning TooHardError VisibleDeprecationWarning "
+    "ModuleDeprecationWarning",
 )
 LIB = Table("numpy.lib", real="", numpy=True).refuse("use the functions of numpy itself", "recfunctions npyio format")
 STRIDES = (

@@ -129,6 +129,7 @@ UUID = (
         "RFC_4122",
     )
     .refuse("it reads the machine's address and clock; use uuid.uuid4(), which draws from the seed", "uuid1 getnode")
+    .rest("it is a helper of the library")
 )
 
 TABLES = (RANDOM, SECRETS, UUID)

@@ -158,7 +158,7 @@ def strftime(format: str, t: Any, /) -> str:
 TIME = (
     Table("time")
     .ours("arithmetic of the calendar; the moment must be given", gmtime=gmtime, strftime=strftime)
-    .real("a tuple with names", "struct_time")
+    .real("a tuple with names, and a text read into it", "struct_time strptime")
     .refuse(
         "there is no clock, so that a replay is equal; count steps instead",
         "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns thread_time "
@@ -166,6 +166,7 @@ TIME = (
     )
     .refuse("there is nobody to wait for; leave it out", "sleep")
     .refuse("the time zone is UTC", "timezone tzname tzset altzone daylight")
+    .rest("there is no clock, so that a replay is equal; count steps instead")
 )
 
 

@@ -92,6 +92,7 @@ class Table:
         self.source = module if real is None else real
         self.entries: dict[str, Entry] = {}
         self.refused: dict[str, str] = {}
+        self.others = ""
         self.fill: Callable[[Session], Iterable[Any]] | None = None
 
     def real(self, reason: str, names: str, *, newer: bool = False) -> Table:
@@ -116,6 +117,11 @@ class Table:
         self.refused.update(dict.fromkeys(names.split(), hint))
         return self
 
+    def rest(self, hint: str) -> Table:
+        """Refuses every other name of the real module, for the reason that `hint` gives."""
+        self.others = hint
+        return self
+
     def _put(self, entries: Mapping[str, Entry]) -> Table:
         for name in entries:
             if name in self.entries or name in self.refused:
@@ -134,7 +140,22 @@ class Table:
         return frozenset(self.entries) - absent
 
     def _real(self) -> ModuleType:
-        return importlib.import_module(self.source)
+        return importlib.import_module(self.source or "__future__")
+
+    def unjudged(self) -> frozenset[str]:
+        """The public names of the real module that the table neither offers nor refuses: none, if it is complete."""
+        if not self.source or self.others:
+            return frozenset()
+        real = self._real()
+        public = getattr(real, "__all__", None) or [name for name in dir(real) if not name.startswith("_")]
+        return frozenset(
+            name
+            for name in public
+            if name not in self.entries
+            and name not in self.refused
+            and not name.startswith("__")
+            and not isinstance(getattr(real, name), ModuleType)
+        )
 
     def value(self, name: str) -> Any:
         """The object behind a name that all sessions share."""
@@ -179,6 +200,8 @@ class Table:
         """What to write instead of a name that is not offered (one sentence, for the author of a program)."""
         if name in self.refused:
             return f"{self.module}.{name} is not offered: {self.refused[name]}"
+        if self.others and hasattr(self._real(), name):
+            return f"{self.module}.{name} is not offered: {self.others}"
         close = difflib.get_close_matches(name, sorted(self.entries), n=3)
         instead = f"did you mean {' or '.join(close)}?" if close else f"it offers {_some(sorted(self.exported()))}"
         return f"{self.module} has no {name!r} here; {instead}"

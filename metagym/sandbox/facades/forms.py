@@ -81,7 +81,8 @@ class Form:
         """What stands in its place among the bases of a class."""
         if self.__base__ is None:
             raise TypeError(f"{self.__name__} cannot be a base class here")
-        return () if self.__base__ in bases or self.__base__ is object else (self.__base__,)
+        there = self.__base__ is object or any(base is self.__base__ for base in bases)
+        return () if there else (self.__base__,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Does what a call of it is said to do, or refuses."""

@@ -275,7 +275,7 @@ def tables(numpy: bool) -> tuple[Table, ...]:
         real_spaces() if numpy else plain_spaces(),
         utils,
         seeding,
-        Table("gymnasium.error").real("exception classes", _ERRORS),
+        Table("gymnasium.error").real("exception classes", _ERRORS).rest("use gymnasium.error.Error"),
         Table("gymnasium.logger", real="").ours(
             _SILENT, warn=nothing, error=nothing, deprecation=nothing, info=nothing
         ),

@@ -50,3 +50,5 @@ def warm_up(numpy: bool) -> None:
     datetime.datetime.strptime("2025-01-01", "%Y-%m-%d").strftime("%a %d %b %Y")
     re.sub("(a)", r"\1", "a")
     "\N{BULLET}".encode("ascii", "namereplace")
+    if numpy:
+        importlib.import_module("metagym.sandbox.facades.array_warmup").warm_up()

@@ -117,6 +117,7 @@ LOGGING = (
     )
     .ours("constants", **_LEVELS)
     .refuse("there are no files; print what the author should see", "FileHandler")
+    .rest("nobody reads the log; print what the author should see")
 )
 
 # --- warnings
@@ -200,6 +201,7 @@ SYS = (
         "modules path argv settrace setprofile exc_info getsizeof getrefcount getrecursionlimit setrecursionlimit "
         "version version_info platform executable flags hexversion implementation",
     )
+    .rest("the interpreter is not offered; environments need nothing of it")
 )
 
 

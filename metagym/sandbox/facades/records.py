@@ -110,6 +110,9 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 
     def decorate(cls: Any) -> Any:
         _check_dataclass(cls)
+        noted = cls.__dict__.get("__annotations__", {})
+        for name in [name for name, kind in noted.items() if isinstance(kind, str)]:
+            noted[name] = object  # the library would look the text up in the module
         return dataclasses.dataclass(cls, **{name: bool(value) for name, value in options.items()})
 
     return decorate if cls is None else decorate(cls)

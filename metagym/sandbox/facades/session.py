@@ -44,6 +44,10 @@ class Session:
             if restart is not None:
                 restart()
 
+    def derived(self, name: str) -> int:
+        """The seed, in [0, 2**63), of the session's one generator of that name."""
+        return seeding.derive(self.__seed, "program", name)
+
     def entropy(self) -> int:
         """A fresh seed in [0, 2**63) for a generator that was made without one; in the order of the calls."""
         self.__count += 1

@@ -52,7 +52,7 @@ RE = (
 _JSON = "JSON text to plain data and back; hooks are the program's own functions"
 JSON = Table("json").real(_JSON, "dumps loads dump load JSONEncoder JSONDecoder").real(_ERROR, "JSONDecodeError")
 JSON_DECODER = Table("json.decoder").real(_JSON, "JSONDecoder JSONDecodeError")
-JSON_ENCODER = Table("json.encoder").real(_JSON, "JSONEncoder")
+JSON_ENCODER = Table("json.encoder").real(_JSON, "JSONEncoder").rest("it is a helper of the library; use json.dumps")
 
 TEXTWRAP = Table("textwrap").real(_TEXT, "TextWrapper dedent fill indent shorten wrap")
 
@@ -296,6 +296,7 @@ CODECS = (
     .ours("one text in, one out, for a list of encodings that need no file", encode=encode, decode=decode)
     .refuse("use codecs.encode and codecs.decode, or str.encode and bytes.decode", "open lookup register getreader")
     .refuse("use codecs.encode and codecs.decode, or str.encode and bytes.decode", "getwriter register_error")
+    .rest("use codecs.encode and codecs.decode, or str.encode and bytes.decode")
 )
 
 _LITERAL_CHARS = 65_536
@@ -319,6 +320,7 @@ AST = (
     Table("ast")
     .ours("parses literals only; nothing is run", literal_eval=literal_eval)
     .refuse("only ast.literal_eval is offered; write a small parser with re", "parse walk dump unparse NodeVisitor")
+    .rest("only ast.literal_eval is offered; write a small parser with re")
 )
 
 

@@ -229,6 +229,7 @@ INSPECT = (
         "getcallargs getmro "
         "getfullargspec getargvalues unwrap get_annotations",
     )
+    .rest("frames, source and members of objects are not offered; use vars(obj) or dir(obj)")
 )
 
 TABLES = (FUNCTOOLS, CONTEXTLIB, ABC, TYPES, INSPECT)
