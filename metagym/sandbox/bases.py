@@ -90,7 +90,7 @@ def _seeded(reset: Callable[..., Any]) -> Callable[..., Any]:
         if self._in_reset:  # super().reset(seed) from a subclass: its draws so far stay drawn
             return reset(self, *args, **kwargs)
         seed = kwargs.get("seed", args[0] if args else 0)
-        self.rng = random.Random(seed if isinstance(seed, int) else 0)
+        self.rng = _generator(seed)
         self._in_reset = True
         try:
             return reset(self, *args, **kwargs)
@@ -98,6 +98,10 @@ def _seeded(reset: Callable[..., Any]) -> Callable[..., Any]:
             self._in_reset = False
 
     return seeded
+
+
+def _generator(seed: Any) -> random.Random:
+    return random.Random(seed if isinstance(seed, int) else 0)
 
 
 class ToolEnv(SyntheticEnv):
@@ -146,7 +150,8 @@ class ToolEnv(SyntheticEnv):
 
     def reset(self, seed: int = 0, **_: Any) -> tuple[str, dict[str, Any]]:
         """Builds the state and shows the first user message."""
-        self.rng = random.Random(seed if isinstance(seed, int) else 0)
+        if not self._in_reset:
+            self.rng = _generator(seed)
         self.answer, self.steps, self._at = None, 0, 0
         self.begin()
         self._pairs = tuple((str(message), predicate) for message, predicate in self.turns())

@@ -12,7 +12,7 @@ from typing import Any
 
 from metagym.chat.types import ChatModel
 from metagym.errors import BadInput, ProgramError, ProgramKilled, ProgramRejected
-from metagym.sandbox import Program, SandboxPool, default_pool
+from metagym.sandbox import Limits, Program, SandboxPool, default_pool
 from metagym.seeding import derive
 from metagym.spade.fingerprint import AstFingerprint, ast_fingerprint, behaviour_fingerprint
 from metagym.spade.program import EnvProgram, digest_of
@@ -29,6 +29,9 @@ from metagym.spade.validation.static import check_static, from_policy, parsed
 from metagym.spade.validation.walks import Walk, play_all
 from metagym.spade.validation.worth import check_length, check_references, check_trivial, exchanged, references
 
+LIMITS = Limits(cpu_s=60.0)
+"""Limits where nothing else is said: a validation plays some thousands of steps in one worker."""
+
 _OTHER_HASH_SEED = 20_260_819
 
 
@@ -39,6 +42,7 @@ def validate(
     known: Sequence[AstFingerprint] = (),
     auditor: ChatModel | None = None,
     pools: Sequence[SandboxPool] | None = None,
+    limits: Limits | None = None,
     cache: ReportCache | None = None,
 ) -> ValidationReport:
     """Proves that a program is a fair environment, or says why it is none.
@@ -52,6 +56,7 @@ def validate(
         known: Fingerprints of the programs that it must differ from.
         auditor: A model that reads the program; asked if the settings say so.
         pools: Two sandboxes (or more) with different hash seeds; where None, two that all callers share.
+        limits: Of the program in each worker; where None, those of the given pools, or `LIMITS`.
         cache: Where reports of equal sources and settings may be found and are kept.
 
     Raises:
@@ -63,7 +68,7 @@ def validate(
     if not isinstance(source, (str, bytes)):
         raise BadInput(f"a program is text or bytes, got {type(source).__name__}")
     settings = settings or ValidationSettings()
-    report, program = _proved(source, settings, pools, cache)
+    report, program = _proved(source, settings, pools, limits, cache)
     if program is None:
         return report
     assert report.fingerprint is not None
@@ -102,7 +107,11 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def _proved(
-    source: str | bytes, settings: ValidationSettings, pools: Sequence[SandboxPool] | None, cache: ReportCache | None
+    source: str | bytes,
+    settings: ValidationSettings,
+    pools: Sequence[SandboxPool] | None,
+    limits: Limits | None,
+    cache: ReportCache | None,
 ) -> tuple[ValidationReport, EnvProgram | None]:
     """Stages 1 to 10: the report, and the program if they were passed."""
     digest = hashlib.sha256(source).hexdigest() if isinstance(source, bytes) else digest_of(source)
@@ -118,10 +127,11 @@ def _proved(
     if kept is not None:
         report = ValidationReport.from_json(kept)
         return report, program if report.ok else None
-    pools = validation_pools() if pools is None else pools
+    if pools is None:
+        pools, limits = validation_pools(), limits or LIMITS
     if len(pools) < 2:
         raise BadInput(f"a validation needs two pools with different hash seeds, got {len(pools)}")
-    trial = _Trial(program, settings, pools, report)
+    trial = _Trial(program, settings, pools, limits, report)
     try:
         trial.run()
         report, steady = replace(trial.report, stage="length"), True
@@ -147,9 +157,15 @@ class _Trial:
     """Stages 3 to 10 on one program; `report` grows by what was measured."""
 
     def __init__(
-        self, program: EnvProgram, settings: ValidationSettings, pools: Sequence[SandboxPool], report: ValidationReport
+        self,
+        program: EnvProgram,
+        settings: ValidationSettings,
+        pools: Sequence[SandboxPool],
+        limits: Limits | None,
+        report: ValidationReport,
     ) -> None:
         self.program, self.settings, self.pools, self.report = program, settings, pools, report
+        self.limits = limits
         root = settings.seed
         self.seeds = [derive(root, "validation", program.digest, index) >> 32 for index in range(settings.seeds)]
 
@@ -192,7 +208,7 @@ class _Trial:
     def _loaded(self, pool: SandboxPool) -> Iterator[Program]:
         """Stage 3: the program in a worker of its own."""
         try:
-            player = pool.load(self.program.source)
+            player = pool.load(self.program.source, limits=self.limits)
         except ProgramRejected as refused:
             raise from_policy(refused) from None
         except ProgramKilled as error:

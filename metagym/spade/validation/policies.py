@@ -116,11 +116,13 @@ def script(actions: Sequence[str], *, again: bool = False) -> Policy:
     return choose
 
 
+_LONGEST = 10_000
 _MISFITS: tuple[Any, ...] = ("", -1, None, [], "\u00b2")
 
 
 def spoiled(action: str) -> list[str]:
     """Copies of a sensible action with something senseless in it: another last word, another argument of a tool."""
+    action = action[:_LONGEST]
     words = action.split(" ")
     bad: tuple[str, ...] = ("", "\u00b2", "0", "-1", "9" * 400, "nan", "x y z")
     found = [" ".join([*words[:-1], word]) for word in bad] if len(words) > 1 else []

@@ -175,10 +175,13 @@ def replay(player: Player, walks: Iterable[Walk]) -> list[Walk]:
     again: list[Walk] = []
     for walk in walks:
         played = Walk(walk.name, walk.seed)
-        answers = _batch(player, [Reset(walk.seed), *(StepOperation(action) for action in walk.actions)])
-        for action, answer in zip([None, *walk.actions], answers, strict=True):
-            if played.error is None:
-                _take(played, action, answer)
+        operations: list[Operation] = [Reset(walk.seed), *(StepOperation(action) for action in walk.actions)]
+        answers = player.batch(operations)
+        for operation, action, answer in zip(operations, [None, *walk.actions], answers, strict=True):
+            _judge(operation, answer)
+            _take(played, action, answer)
+            if played.error is not None:
+                break  # what follows is of an episode that went another way
         again.append(played)
     return again
 
@@ -199,11 +202,16 @@ def _batch(player: Player, operations: list[Operation]) -> list[Any]:
         return []
     answers = player.batch(operations)
     for operation, answer in zip(operations, answers, strict=True):
-        if isinstance(answer, ProgramKilled):
-            raise ProgramKilled(answer.limit, f"{_told(operation)}: {answer.message}")
-        if isinstance(answer, Exception) and not isinstance(answer, (ProgramError, BadOutput)):
-            raise answer  # not the program's doing
+        _judge(operation, answer)
     return answers
+
+
+def _judge(operation: Operation, answer: Any) -> None:
+    """Lets through what a program answered or raised; anything else ends the validation."""
+    if isinstance(answer, ProgramKilled):
+        raise ProgramKilled(answer.limit, f"{_told(operation)}: {answer.message}")
+    if isinstance(answer, Exception) and not isinstance(answer, (ProgramError, BadOutput)):
+        raise answer  # not the program's doing
 
 
 def _told(operation: Operation) -> str:

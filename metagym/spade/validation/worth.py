@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metagym.errors import BadOutput, ProgramError, ProgramKilled
+from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled
 from metagym.spade.program import EnvProgram
 from metagym.spade.validation.policies import CONSTANTS, Form, constant, echo, nothing, script
 from metagym.spade.validation.report import Refusal
@@ -75,6 +75,8 @@ def _reference(program: EnvProgram, player: Player, seed: int) -> Reference:
             walk.steps.append(Step(action, *player.step(action)))
         if walk.over:
             walk.after = _after(walk, player)
+    except BadInput as error:  # observation and state are more than a call may hold
+        trouble = f"reference_policy cannot be asked: {error}"
     except (ProgramError, BadOutput) as error:
         trouble = f"after {max(len(walk.steps) - 1, 0)} steps: {error}"
     except _Trouble as error:

@@ -317,6 +317,33 @@ def test_programs_are_never_run_in_this_process(pools: Sequence[SandboxPool], tm
     assert not marker.exists()
 
 
+LONG = changed(POLICY, "'pin': self.pins[self.at]", "'pin': self.pins[self.at], 'x': 'y' * 60_000").replace(
+    '"Write: turn N"', '"Write: turn N" + " " * 30_000'
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        (
+            LONG.replace("Too low.", "Too low." + " " * 30_000).replace(
+                'Write: turn N", {}', 'Write: turn N" + "." * 30_000, {}'
+            ),
+            "oracle_fails",
+        ),
+        (changed(LOCK, 'f"turn {pin}"', 'f"turn {pin}" + " " * 60_000'), "oracle_fails"),
+        (changed(LOCK, 'f"turn {pin}"', 'f"turn {pin}" + " " * 30_000'), ""),
+        (changed(LOCK, 'f"turn {pin}"', 'f"turn {pin}\\ud800"'), "oracle_fails"),
+        (changed(LOCK, "self.at = 0\n", "self.at = 0; 1 / ({1, 'a', 'b', 'c', 'd', 'e', 'f'}.pop() != 'a')\n"), None),
+    ],
+)
+def test_texts_at_the_limits_of_a_call_end_in_a_report(
+    source: str, code: str | None, pools: Sequence[SandboxPool]
+) -> None:
+    report = validate(source, settings=QUICK, pools=pools)
+    assert code is None or report.code == code, report
+
+
 # --- the private channel
 
 
