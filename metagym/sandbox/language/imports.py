@@ -20,11 +20,13 @@ class Imports:
 
     Attributes:
         bound: Name in the program -> module that it holds, "" where it is no module or not always the same.
+        typing: Names that come from `typing`, or hold it (True), and are bound nowhere else.
     """
 
     def __init__(self, nodes: Iterable[ast.AST], rebound: set[str], numpy: bool) -> None:
         self.numpy = numpy
         self.bound: dict[str, str] = {}
+        self.typing: dict[str, bool] = {}
         for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -35,8 +37,11 @@ class Imports:
                     module = f"{node.module}.{alias.name}"
                     known = facades.exported(module, numpy) is not None
                     self._bind(alias.asname or alias.name, module if known else "")
+                    if node.module == "typing":
+                        self.typing[alias.asname or alias.name] = False
         for name in rebound & set(self.bound):
             self.bound[name] = ""
+        self.typing |= {name: True for name, module in self.bound.items() if module == "typing"}
 
     def _bind(self, name: str, module: str) -> None:
         self.bound[name] = module if self.bound.get(name, module) == module else ""

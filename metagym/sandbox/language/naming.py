@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import imports, names
+from metagym.sandbox.language.annotations import Annotations
 
 _N = TypeVar("_N", bound=ast.AST)
 
@@ -58,6 +59,7 @@ class Naming(ast.NodeTransformer):
         bound = bound_names(nodes)
         self.imports = imports.Imports(nodes, bound, numpy)
         self.bound = bound | set(self.imports.bound)
+        self.annotations = Annotations(bound, self.imports.typing)
         self.scopes: list[ast.AST] = []
         self.own: list[set[str]] = []  # library and dunder names that the class bodies around bind
         self.metaclasses = {"ABCMeta"}

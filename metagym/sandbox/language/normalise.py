@@ -11,7 +11,7 @@ import __future__
 import ast
 
 from metagym.sandbox.language import names
-from metagym.sandbox.language.annotations import reduced, wrapped_in
+from metagym.sandbox.language.annotations import wrapped_in
 from metagym.sandbox.language.naming import Naming, call, last_name, never_true
 
 _IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -49,11 +49,15 @@ class _Normaliser(Naming):
         for argument in [*arguments, node.vararg, node.kwarg]:
             if argument is not None:
                 argument.arg = self.name(argument.arg, argument)
-                argument.annotation = reduced(argument.annotation, self.bound)
+                argument.annotation = self.kept(argument.annotation)
                 argument.type_comment = None
         node.defaults = [self.visit(default) for default in node.defaults]
         node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
         return node
+
+    def kept(self, annotation: ast.expr | None) -> ast.expr | None:
+        found = self.annotations.of_function(annotation)
+        return found and self.visit(found)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         node.args = self.visit(node.args)
@@ -68,7 +72,7 @@ class _Normaliser(Naming):
         elif not (self.in_class_body and name in names.LIBRARY):
             node.name = self.name(name, node)
         node.args = self.visit(node.args)
-        node.returns = reduced(node.returns, self.bound)
+        node.returns = self.kept(node.returns)
         node.type_comment = None
         node.body = self.inside(node, node.body) or [ast.copy_location(ast.Pass(), node)]
         return node
@@ -152,7 +156,7 @@ class _Normaliser(Naming):
             assert node.value is not None
             return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
         special = wrapped_in(node.annotation)
-        annotation = reduced(node.annotation, self.bound) or ast.Name("object", ast.Load())
+        annotation = self.annotations.of_field(node.annotation) or ast.Name("object", ast.Load())
         if special == "InitVar":
             annotation = ast.Name("_initvar_", ast.Load())
         elif special == "KW_ONLY":  # the line ``_: KW_ONLY`` names no field, so any name does

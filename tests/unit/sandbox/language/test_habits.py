@@ -467,6 +467,13 @@ def tool(query: str, limit: int = 5, *, exact: bool = False): "Search."
 sig = inspect.signature(tool)
 result = [(p.name, p.default is inspect.Parameter.empty) for p in sig.parameters.values()], inspect.getdoc(tool), callable(tool)
 """,
+    "annotations that are looked at": """
+import inspect
+from typing import Any, Dict, List, Optional
+import typing as t
+def tool(a: int, b: "str", c: List[int] = None, d: Optional[float] = None, e: Dict[str, Any] = None, f: t.Any = None) -> bool: ...
+result = [inspect.signature(tool).parameters[n].name for n in "abcdef"], sorted(tool.__annotations__) == ["a", "b", "c", "d", "e", "f", "return"], tool.__annotations__["a"].__name__
+""",
     "star import and module variables": """
 from math import *
 from collections import *
