@@ -15,10 +15,11 @@ common; the other words of a solution are its *distinctive* words.
 * **Hint**: on at least half of the seeds the hint tells a value of its own seed's solution by the rules of
   `metagym.spade.leaks.leak_in`, or three of its actions in a row; and those of other seeds less than half as often.
 
-What is shown: for the whole solution, every observation before the solution's last action is given, of the reference
-episode and of all other policies, the end of lost episodes included (what is told there is remembered). For the recipe,
-only what shows itself to a player who does nothing sensible: the first observation, and the episodes of no-op and of
-garbage to their ends. A code that is read by opening a drawer may be copied; one that lies on the table may not.
+What is shown are observations, and what of the info an agent may see. For the whole solution, those before the
+solution's last action is given, of the reference episode and of all other policies, the end of lost episodes included
+(what is told there is remembered). For the recipe, only what shows itself to a player who does nothing sensible: the
+first observation, and the episodes of no-op and of garbage to their ends. A code that is read by opening a drawer may
+be copied; one that lies on the table may not.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from metagym.spade.leaks import leak_in
-from metagym.spade.program import EnvProgram
+from metagym.spade.program import EnvProgram, shown_info
 from metagym.spade.validation.report import Refusal
-from metagym.spade.validation.walks import Walk
+from metagym.spade.validation.walks import Step, Walk
 from metagym.spade.validation.worth import Reference
 
 _WORD = re.compile(r"[^\W_]+")
@@ -103,7 +104,7 @@ def _told_by_hint(found: Sequence[Reference], answer: int, seed: int) -> bool:
 
 def _seen(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
     """Every observation of a seed that was shown before the answer was given."""
-    texts = [step.observation for step in reference.walk.steps[:-1]]
+    texts = [_text(step) for step in reference.walk.steps[:-1]]
     own = [action.strip().casefold() for action in reference.actions]
     for walk in shown:
         if walk.seed == reference.walk.seed:
@@ -111,17 +112,23 @@ def _seen(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
             for step in walk.steps:
                 given |= step.action is not None and step.action.strip().casefold() == own[-1]
                 if not given:
-                    texts.append(step.observation)
-    return [words(text) for text in dict.fromkeys(map(str, texts))]
+                    texts.append(_text(step))
+    return [words(text) for text in dict.fromkeys(texts)]
+
+
+def _text(step: Step) -> str:
+    """An observation with what of the info an agent may see."""
+    info = shown_info(step.info) if isinstance(step.info, dict) else {}
+    return "\n".join([str(step.observation), *(f"{name} {value}" for name, value in info.items())])
 
 
 def _shown_to_idle(reference: Reference, shown: Sequence[Walk]) -> list[Words]:
     """What a player sees who does nothing sensible."""
-    texts = [reference.walk.steps[0].observation]
+    texts = [_text(reference.walk.steps[0])]
     for walk in shown:
         if walk.seed == reference.walk.seed and walk.name in IDLE:
-            texts += [step.observation for step in walk.steps]
-    return [words(text) for text in dict.fromkeys(map(str, texts))]
+            texts += [_text(step) for step in walk.steps]
+    return [words(text) for text in dict.fromkeys(texts)]
 
 
 def _stands(solutions: Sequence[Sequence[Words]], holds: Callable[[int, int], bool]) -> bool:

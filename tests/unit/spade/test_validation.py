@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,6 +189,7 @@ OFFENDERS = {
             "        if truncated:\n"
             "            text += f' You lost. It was {self.pins[0]}, then {self.pins[1]}.'",
         ),
+        changed(LOCK, '{"steps": self.steps}', '{"score": self.pins[0], "turn": self.pins[1]}'),
     ],
     "answer_in_hint": [
         changed(LOCK, 'return "Halve the range', 'return f"The first pin is {self.pins[0]}. Halve the range'),
@@ -298,6 +302,29 @@ def test_equal_programs_get_equal_reports_on_either_pool(pools: Sequence[Sandbox
     first = validate(LOCK, settings=QUICK, pools=pools)
     assert validate(LOCK, settings=QUICK, pools=list(reversed(pools))) == first
     assert validate(LOCK, settings=ValidationSettings(seeds=6, seed=1), pools=pools).seeds != first.seeds
+
+
+def test_reports_are_equal_in_processes_of_other_hash_seeds(tmp_path: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "from metagym.spade.validation import ValidationSettings, validate\n"
+        "for source in json.load(open(sys.argv[1])):\n"
+        "    print(json.dumps(validate(source, settings=ValidationSettings(seeds=4)).to_json()))\n"
+    )
+    file = tmp_path / "programs.json"
+    leak, hint = OFFENDERS["answer_in_observation"][1], OFFENDERS["answer_in_hint"][0]
+    file.write_text(json.dumps([LOCK, SHOP, leak, hint, OFFENDERS["trivial_policy_wins"][0]]))
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(file)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(printed) == 1 and printed.pop().count("\n") == 5
 
 
 def test_behaviour_tells_a_changed_rule_and_not_a_changed_name(pools: Sequence[SandboxPool]) -> None:
