@@ -184,7 +184,8 @@ class ProgramHost:
                     begun = await self._stage.handle.reset(self._seed, self._session, fresh=True)
             observation, info = checked_reset(self._task, begun)
         except Exception as error:
-            raise self._noted(error)
+            self._note(error)
+            raise
         return inject(observation, self._hint), shown_info(info)
 
     async def step(self, action: str) -> Transition:
@@ -193,7 +194,8 @@ class ProgramHost:
         try:
             found = checked_step(self._task, await self._stage.handle.step(action, self._session))
         except Exception as error:
-            raise self._noted(error)
+            self._note(error)
+            raise
         return found._replace(info=shown_info(found.info))
 
     async def close(self) -> None:
@@ -208,11 +210,10 @@ class ProgramHost:
         except (ProgramError, BadOutput, BadInput):
             return []
 
-    def _noted(self, error: Exception) -> Exception:
+    def _note(self, error: Exception) -> None:
         if isinstance(error, ProgramKilled):
             self._stage.killed = self._stage.killed or error
         self.failure = "timeout" if isinstance(error, ProgramKilled) and error.limit == "wall" else "env_error"
-        return error
 
 
 class _OneHost:
@@ -258,13 +259,13 @@ class ProgramPlayer:
 
     Args:
         settings: How the agent plays.
-        keep: Given every episode with the hint of its play, as it ends.
+        keep: Given every episode with the hint and the sampling seed of its play, as it ends.
     """
 
     def __init__(
         self,
         settings: PlayerSettings | None = None,
-        keep: Callable[[Episode, str | None], None] | None = None,
+        keep: Callable[[Episode, str | None, int], None] | None = None,
     ) -> None:
         self.settings = settings or PlayerSettings()
         self._keep = keep
@@ -290,7 +291,7 @@ class ProgramPlayer:
                 settings=self._play,
             )
         if self._keep is not None:
-            self._keep(episode, hint)
+            self._keep(episode, hint, sampling_seed)
         return outcome_of(episode, seed, host.failure)
 
 

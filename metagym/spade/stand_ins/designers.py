@@ -107,6 +107,7 @@ class Bandit(_Scripted):
         start: Where it begins.
         explore: Chance of a neighbour, in [0, 1].
         rate: Weight of a new reward, in (0, 1].
+        memory: What is left of the value of an arm after a round in which it was not played, in [0, 1].
         noise: Chance of a noisy door, in [0, 1].
     """
 
@@ -117,16 +118,19 @@ class Bandit(_Scripted):
         start: int = 2,
         explore: float = 0.5,
         rate: float = 0.5,
+        memory: float = 0.8,
         noise: float = 0.0,
     ) -> None:
         self.least, self.most = whole("least", least, 2), whole("most", most, 2)
         self.best = whole("start", start, self.least)
         self.explore, self.rate = number("explore", explore, 0, 1), number("rate", rate, 0, 1, above=True)
-        self.noise = number("noise", noise, 0, 1)
+        self.memory, self.noise = number("memory", memory, 0, 1), number("noise", noise, 0, 1)
         if not self.best <= self.most:
             raise BadInput(f"start lies between least and most, got {start} of {least} to {most}")
         self.values: dict[int, float] = {}
-        super().__init__(f"least={least},most={most},start={start},explore={explore:g},rate={rate:g},noise={noise:g}")
+        super().__init__(
+            f"least={least},most={most},start={start},explore={explore:g},rate={rate:g},memory={memory:g},noise={noise:g}"
+        )
 
     def design(self, brief: Brief) -> str:
         """A lock near the best one so far."""
@@ -148,6 +152,8 @@ class Bandit(_Scripted):
         for source, reward in lessons:
             if lock := _LOCK.search(source):
                 paid.setdefault(int(lock[1]), []).append(reward)
+        for pins in self.values.keys() - paid.keys():
+            self.values[pins] *= self.memory  # what was worth much to a weaker agent is not for ever
         for pins, rewards in paid.items():
             mean = sum(rewards) / len(rewards)
             old = self.values.get(pins, mean)
