@@ -32,6 +32,14 @@ OPTIONAL = ("license", "parents")
 SHOWN_INFO = ("turn", "steps", "steps_left", "max_steps", "score", "valid", "invalid", "success")
 """Keys of a program's info that an agent may see, if their values are numbers or booleans."""
 
+CODE_OF: Mapping[str, str] = {
+    "not_text": "syntax_error",
+    "empty": "no_code",
+    "too_deep": "too_long",
+    "too_many_nodes": "too_long",
+}
+"""Our codes for those of the sandbox's reading that have other names."""
+
 _TOLERANCE = 1e-6
 _HEADER = re.compile(rf"^\s*({'|'.join(REQUIRED + OPTIONAL)})\s*:\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -186,13 +194,10 @@ def syntax_tree(source: str | bytes) -> ast.Module:
     try:
         return reading.parse(source)
     except ProgramRejected as refused:
-        code = _CODES.get(refused.code, refused.code)
+        code = CODE_OF.get(refused.code, refused.code)
         if code == "syntax_error" and isinstance(source, str) and not _CODE_LINE.search(source):
             raise ProgramRejected("no_code", 0, "there is no program in the text: write a Python module") from None
         raise ProgramRejected(code, refused.line, refused.message) from None
-
-
-_CODES = {"not_text": "syntax_error", "empty": "no_code", "too_deep": "too_long", "too_many_nodes": "too_long"}
 
 
 def env_class(tree: ast.Module, name: str) -> ast.ClassDef:

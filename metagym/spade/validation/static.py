@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from metagym.errors import ProgramRejected
-from metagym.spade.program import EnvProgram, env_class, inherited, syntax_tree
+from metagym.spade.program import CODE_OF, EnvProgram, env_class, inherited, syntax_tree
 from metagym.spade.validation.report import CODES, Refusal
 
 _DRAWING = ("random", "numpy", "numpy.random", "secrets", "uuid")
@@ -83,21 +83,10 @@ def check_static(program: EnvProgram) -> None:
 
 def from_policy(refused: ProgramRejected) -> Refusal:
     """The refusal for what the sandbox's policy says: its words and line, under one of our codes."""
-    code = refused.code.replace("-", "_")
+    code = CODE_OF.get(refused.code, refused.code)
     if code not in CODES:
-        code = _POLICY.get(code, "forbidden_import" if "import" in code else "forbidden_call")
+        code = "forbidden_call"  # names, attributes, methods, syntax that programs are not given
     return Refusal(code, f"{refused.message} [{refused.code}]", refused.line)
-
-
-_POLICY = {
-    "syntax": "syntax_error",
-    "encoding": "syntax_error",
-    "no_class": "no_env_class",
-    "too_deep": "too_long",
-    "too_many_nodes": "too_long",
-    "too_complex": "too_long",
-    "size": "too_long",
-}
 
 
 def _check_signature(name: str, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metagym.errors import BadInput, StoreError
+from metagym.errors import BadInput, ProgramRejected, StoreError
 from metagym.sandbox import Limits, SandboxPool
 from metagym.spade.fingerprint import ast_fingerprint
 from metagym.spade.program import shown_info
@@ -29,6 +29,7 @@ from metagym.spade.validation import (
     ValidationSettings,
     validate,
 )
+from metagym.spade.validation.static import from_policy
 from tests.unit.spade.programs import HEADER, LOCK, SHOP, changed
 
 LIMITS = Limits(call_s=0.5, load_s=1.0, memory_mb=64)
@@ -226,6 +227,21 @@ def test_what_the_policy_refuses_is_told_with_line_and_rule(pools: Sequence[Sand
     report = validate(source, pools=pools)
     assert source.splitlines()[report.line - 1] == "import socket"
     assert "socket" in report.detail and "[forbidden_import]" in report.detail
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("forbidden_import", "forbidden_import"),
+        ("forbidden_name", "forbidden_call"),
+        ("forbidden_syntax", "forbidden_call"),
+        ("too_deep", "too_long"),
+        ("no_env_class", "no_env_class"),
+    ],
+)
+def test_every_rule_of_the_policy_has_a_code_and_keeps_its_words(rule: str, code: str) -> None:
+    refusal = from_policy(ProgramRejected(rule, 3, "do it otherwise"))
+    assert (refusal.code, refusal.line, refusal.detail) == (code, 3, f"do it otherwise [{rule}]")
 
 
 # --- what is accepted
