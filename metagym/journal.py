@@ -338,6 +338,20 @@ def sync_folder(folder: str) -> None:
         os.close(fd)
 
 
+def parse_line(line: bytes, place: str) -> tuple[str, Any]:
+    """Key and value of one line, for whoever reads a damaged store line by line.
+
+    Args:
+        line: Without its newline.
+        place: How messages call it.
+
+    Raises:
+        StoreCorrupt: The line is damaged.
+    """
+    record = _decode(line, place)
+    return record["key"], record["value"]
+
+
 def _encode(key: Any, value: Any) -> bytes:
     if not isinstance(key, str) or not key:
         raise BadInput(f"the key of a record is non-empty text, got {key!r}")

@@ -1,9 +1,9 @@
 """Embedders: texts to unit vectors whose scalar products are cosines.
 
-`HashEmbedder` needs nothing but NumPy and sees spelling alone; `WordLlamaEmbedder` (extra ``wordllama``) knows words and
-costs 0.2 ms a card; `MiniLMEmbedder` (extra ``minilm``, brings PyTorch) reads sentences and costs 26 ms. None of them
-downloads anything. A similarity means something only together with the embedder that it came from, so each one tells
-name, version, width and a digest of what decides its vectors, and a bank keeps them.
+`HashEmbedder` needs nothing but NumPy and sees spelling alone; `WordLlamaEmbedder` (extra ``wordllama``) knows words
+and costs 0.2 ms a card; `MiniLMEmbedder` (extra ``minilm``, brings PyTorch) reads sentences and costs 26 ms. None of
+them downloads anything. A similarity means something only together with the embedder that it came from, so each one
+tells name, version, width and a digest of what decides its vectors, and a bank keeps them.
 """
 
 from __future__ import annotations

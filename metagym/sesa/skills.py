@@ -6,9 +6,10 @@ never writes; what evaluation opens cannot be written; nothing is deleted, cards
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from metagym.errors import BadInput, DeniedCard
 from metagym.sesa.cards import SkillCard, question_sha256
 from metagym.sesa.dedup import Added, Duplicate, Outcome, Refused, plan
 from metagym.sesa.embedders import Embedder, Vectors, checked
+from metagym.sesa.opposites import opposites
 from metagym.sesa.state import BankEntry, State
 from metagym.sesa.store import BankStore
-from metagym.sesa.vectors import nearest
+from metagym.sesa.vectors import close_pairs, nearest
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,26 @@ class SkillBank:
         """Reads what other processes wrote since; a writer does so at each change anyway."""
         self._store.refresh()
 
+    def vectors(self, ids: Iterable[str]) -> Vectors:
+        """The vectors of cards, one row each, in the order of `ids`.
+
+        Raises:
+            UnknownName: The bank never held one of them.
+        """
+        with self._store.threads:
+            return self._store.table.rows[[self._store.state.row(id_) for id_ in ids]]
+
     # --- changing
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keeps every other writer out, over processes, for several changes that belong together.
+
+        Raises:
+            BankReadOnly: The bank was opened for reading.
+        """
+        with self._store.writing():
+            yield
 
     def add(self, card: SkillCard) -> Added | Duplicate:
         """Adds a card; when this returns, the card is on disk.
@@ -291,22 +312,28 @@ class SkillBank:
             return keep.card.id
 
     def replace(self, id_: str, card: SkillCard) -> Added | Duplicate:
-        """Takes in a person's edit of a card: the new text is a new card, the old one gives way to it.
+        """Takes in a person's edit of a card: the text is a new, hand-written card, the old one gives way to it.
 
         Raises:
             UnknownName: The bank never held `id_`.
         """
+        card = replace(card, source="hand", parents=(id_, *card.parents))
         vectors = checked(self.embedder, [card.text])
         with self._store.writing():
             old = self._store.state.entry(id_)
             if card.id in self._store.state.entries:
                 return Duplicate(card.id, self._store.state.resolve(card.id), 1.0)
+            near = self._near(card, vectors)
+            for score, entry in near:
+                if entry.card.id != id_ and entry.card.source == "hand":
+                    self.retire(id_, f"edited into what {entry.card.id} says")
+                    return Duplicate(card.id, entry.card.id, score)
+            gone = sorted({entry.card.id for _, entry in near} | ({id_} if old.status == "active" else set()))
             event: dict[str, Any] = {"event": "add", "card": card.to_json()}
-            gone = (id_,) if old.status == "active" else ()
             if gone:
-                event["supersedes"] = list(gone)
+                event["supersedes"] = gone
             self._store.commit([event], [card], vectors)
-        return Added(card.id, gone)
+        return Added(card.id, tuple(gone))
 
     def deny(self, questions: Iterable[str] = (), sha256: Iterable[str] = ()) -> int:
         """Keeps questions for evaluation: no card may come from them, in this run and every later one.
@@ -344,6 +371,14 @@ class SkillBank:
     def __exit__(self, *_: object) -> None:
         """Closes it."""
         self.close()
+
+    def _near(self, card: SkillCard, vectors: Vectors) -> list[tuple[float, BankEntry]]:
+        """Active cards that a card nearly repeats, nearest first."""
+        state = self._store.state
+        pairs = close_pairs(vectors, self._store.table.rows, self.threshold)
+        found = [(score, state.entries[state.ids[row]]) for _, row, score in pairs]
+        alike = [pair for pair in found if pair[1].status == "active" and not opposites(card, pair[1].card)]
+        return sorted(alike, key=lambda pair: (-pair[0], pair[1].card.id))
 
     def _ordered(self) -> Iterator[BankEntry]:
         return (self._store.state.entries[id_] for id_ in self._store.state.ids)

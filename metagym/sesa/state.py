@@ -99,6 +99,14 @@ class State:
         except (KeyError, TypeError):
             raise UnknownName(f"the bank holds no card {str(id_)[:64]!r}") from None
 
+    def row(self, id_: str) -> int:
+        """The row of an id in the table of vectors.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        return self._rows[self.entry(id_).card.id]
+
     def resolve(self, id_: str) -> str:
         """The card that stands for an id today: itself, or what took its place."""
         while replaced := self.entries[id_].replaced_by:
