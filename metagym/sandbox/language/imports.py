@@ -61,7 +61,10 @@ class Imports:
             ProgramRejected: ``forbidden_import``.
         """
         found = facades.exported(module, self.numpy)
-        if found is None and not (optional and module.split(".")[0] not in sys.stdlib_module_names):
+        elsewhere = module.split(".")[0] not in sys.stdlib_module_names and not any(
+            part.startswith("_") for part in module.split(".")
+        )
+        if found is None and not (optional and elsewhere):
             raise _rejected("forbidden_import", node, self.hint(module, None))
         return found
 

@@ -258,19 +258,15 @@ class Naming(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Attribute):
             if function.attr in names.CALLED:
-                return self._dundercall(node, function)
+                return self._dunder_call(node, function)
             if function.attr == "__setattr__" and self._on_self(node, function):
                 return call("_setattr_", *(self.visit(argument) for argument in node.args), at=node)
-            if function.attr == "update" and self._is_own_dict(function.value):
-                node.func = ast.copy_location(ast.Name("_update_", ast.Load()), function)
-                target = self.visit(function.value.value)  # type: ignore[attr-defined]
-                node.args = [target, *(self.visit(argument) for argument in node.args)]
-                node.keywords = [self.visit(keyword) for keyword in node.keywords]
-                return node
+            if (owner := self._whose_dict(function.value)) is not None:
+                return self._dict_call(node, function, owner)
         self.generic_visit(node)
         return node
 
-    def _dundercall(self, node: ast.Call, function: ast.Attribute) -> ast.Call:
+    def _dunder_call(self, node: ast.Call, function: ast.Attribute) -> ast.Call:
         """``super().__init__(...)`` and ``Base.__init__(self, ...)``, called at once."""
         target = function.value
         by_super = isinstance(target, ast.Call) and isinstance(target.func, ast.Name) and target.func.id == "super"
@@ -290,18 +286,29 @@ class Naming(ast.NodeTransformer):
         literal = isinstance(name, ast.Constant) and isinstance(name.value, str) and names.is_dunder(name.value)
         return function.value.id == "object" and isinstance(first, ast.Name) and first.id == "self" and not literal
 
-    @staticmethod
-    def _is_own_dict(node: ast.expr) -> bool:
-        return (
-            isinstance(node, ast.Attribute)
-            and node.attr == "__dict__"
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "self"
-        )
+    def _whose_dict(self, node: ast.expr) -> ast.expr | None:
+        """``x`` of ``x.__dict__`` and ``vars(x)``."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            return node.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars":
+            return node.args[0] if len(node.args) == 1 and "vars" not in self.bound else None
+        return None
+
+    def _dict_call(self, node: ast.Call, function: ast.Attribute, owner: ast.expr) -> ast.expr:
+        """``self.__dict__.update(...)`` becomes guarded writes; what else would change the copy is refused."""
+        if function.attr in ("pop", "popitem", "clear", "setdefault"):
+            raise self.reject("forbidden_attribute", node, "use setattr and delattr in place of changing __dict__")
+        if function.attr != "update":
+            self.generic_visit(node)
+            return node
+        node.func = ast.copy_location(ast.Name("_update_", ast.Load()), function)
+        node.args = [self.visit(owner), *(self.visit(argument) for argument in node.args)]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         """``self.__dict__[name] = value`` is refused, since what is read there is a copy."""
-        if self._is_own_dict(node.value) and not isinstance(node.ctx, ast.Load):
+        if self._whose_dict(node.value) is not None and not isinstance(node.ctx, ast.Load):
             raise self.reject("forbidden_attribute", node, "write setattr(self, name, value) in place of self.__dict__")
         self.generic_visit(node)
         return node

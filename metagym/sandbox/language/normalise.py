@@ -10,6 +10,7 @@ import __future__
 
 import ast
 
+from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
 from metagym.sandbox.language.annotations import wrapped_in
 from metagym.sandbox.language.naming import Naming, call, last_name, never_true
@@ -57,7 +58,10 @@ class _Normaliser(Naming):
 
     def kept(self, annotation: ast.expr | None) -> ast.expr | None:
         found = self.annotations.of_function(annotation)
-        return found and self.visit(found)
+        try:
+            return found and self.visit(found)
+        except ProgramRejected:  # typing has no such name: nobody evaluates an annotation that is dropped
+            return None
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         node.args = self.visit(node.args)

@@ -23,9 +23,9 @@ from tests.unit.sandbox.language.test_habits import HABITS
 
 TRICKY = (
     "__globals__ __builtins__ __class__ __import__ __dict__ __mro__ __init__ __getattr__ __name__ __match_args__"
-    " __slots__ __doc__ __init_subclass__ __code__ __self__ __setattr__ __build_class__ _getattr_ _write_  _text_ _meta_"
-    " _x __x _ __ gi_frame tb_frame f_globals format obj mro open eval exec type super object self metaclass os random"
-    " _value_ __debug__"
+    " __slots__ __doc__ __init_subclass__ __code__ __self__ __setattr__ __build_class__ __debug__"
+    " _getattr_ _write_ _text_ _meta_ _x __x _ __ _value_ gi_frame tb_frame f_globals"
+    " format obj mro open eval exec type super object self metaclass os random"
 ).split()
 """Names put in place of others."""
 

@@ -456,10 +456,11 @@ class Config:
         self.__dict__.update(kw)
         self._n = 1
     def as_dict(self): return dict(self.__dict__)
+    def load(self, data): vars(self).update(data); return sorted(self.__dict__.items())
 class Old:
     def __init__(self): self.a = 1
     def __eq__(self, o): return self.__dict__ == o.__dict__
-result = Config(a=1, b=2).as_dict(), Config(a=3).a, vars(Config(z=1)), Old() == Old()
+result = Config(a=1, b=2).as_dict(), Config(a=3).a, vars(Config(z=1)), Old() == Old(), Config().load({'q': 2})
 """,
     "introspection of functions": """
 import inspect
