@@ -19,6 +19,7 @@ from typing import Any
 
 from metagym.sandbox.facades import library
 from metagym.sandbox.facades.facade import Facade, Table, bind_facade
+from metagym.sandbox.facades.library import NARROW
 from metagym.sandbox.facades.names import (
     GUARDED_ATTRIBUTES,
     PRIVATE_PREFIX,
@@ -31,6 +32,7 @@ from metagym.sandbox.facades.session import Session
 
 __all__ = [
     "GUARDED_ATTRIBUTES",
+    "NARROW",
     "PRIVATE_PREFIX",
     "PROGRAM_MODULE",
     "UNREADABLE",

@@ -50,7 +50,7 @@ class BitStream:
         self.__real.state = _check_state(value)
 
     @staticmethod
-    def behind(stream: Any) -> Any:
+    def _behind(stream: Any) -> Any:
         """The bit generator of numpy behind it, for our own code."""
         if isinstance(stream, BitStream):
             return stream.__real
@@ -65,7 +65,7 @@ class Generator(np.random.Generator):
     """``numpy.random.Generator`` that gives out no addresses."""
 
     def __init__(self, bit_generator: Any) -> None:
-        super().__init__(BitStream.behind(bit_generator))
+        super().__init__(BitStream._behind(bit_generator))
 
     @property
     def bit_generator(self) -> BitStream:  # type: ignore[override]
@@ -126,7 +126,7 @@ def _random_state(session: Session) -> Any:
 
         def __init__(self, seed: Any = None) -> None:
             if isinstance(seed, BitStream):
-                seed = BitStream.behind(seed)
+                seed = BitStream._behind(seed)
             super().__init__(session.entropy() & 0xFFFFFFFF if seed is None else seed)
 
         def seed(self, seed: Any = None) -> None:

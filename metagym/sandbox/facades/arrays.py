@@ -150,6 +150,20 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return plain_array(np.fromstring(string, dtype, count, sep=sep))
 
 
+def set_printoptions(**settings: Any) -> None:
+    """``numpy.set_printoptions`` with numbers, texts and truth values; functions that format are refused."""
+    if not all(value is None or isinstance(value, (int, float, str)) for value in settings.values()):
+        raise TypeError("numpy.set_printoptions takes numbers, texts and truth values here")
+    np.set_printoptions(**settings)
+
+
+def seterr(**settings: Any) -> dict[str, Any]:
+    """``numpy.seterr`` with "ignore", "warn" or "raise"."""
+    if not all(value in ("ignore", "warn", "raise", None) for value in settings.values()):
+        raise ValueError('numpy.seterr takes "ignore", "warn" or "raise" here')
+    return {**np.seterr(**settings)}
+
+
 class Grid:
     """``np.mgrid``, ``np.r_`` and the like: read by an index."""
 
@@ -201,12 +215,12 @@ FUNCTIONS = (
     "pad partition percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul "
     "polysub polyval prod "
     "promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat reshape "
-    "resize result_type roll rollaxis roots rot90 round searchsorted select setdiff1d seterr setxor1d shape "
+    "resize result_type roll rollaxis roots rot90 round searchsorted select setdiff1d setxor1d shape "
     "shares_memory sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis "
     "tensordot tile "
     "trace transpose tri tril tril_indices tril_indices_from trim_zeros triu triu_indices triu_indices_from union1d "
     "unique unpackbits unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like "
-    "set_printoptions get_printoptions"
+    "get_printoptions"
 )
 NEW_FUNCTIONS = (
     "astype concat cumulative_prod cumulative_sum isdtype matrix_transpose permute_dims trapezoid unique_all "
@@ -259,6 +273,7 @@ NUMPY = (
         empty=checked(np.zeros, "empty"),
         empty_like=checked(np.zeros_like, "empty_like"),
     )
+    .ours("settings of the session's worker", set_printoptions=set_printoptions, seterr=seterr)
     .ours("bytes or text in, a copy out", frombuffer=frombuffer, fromstring=fromstring)
     .real("types of numbers and texts", SCALARS)
     .real("types of numbers and texts", "bool long ulong", newer=True)

@@ -32,7 +32,7 @@ COLLECTIONS_ABC = (
         "MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
     )
     .real(_ABSTRACT, "ByteString Buffer", newer=True)
-    .refuse("there is no event loop", "AsyncGenerator AsyncIterable AsyncIterator Awaitable Coroutine")
+    .real(_ABSTRACT, "AsyncGenerator AsyncIterable AsyncIterator Awaitable Coroutine")
 )
 
 ITERTOOLS = (

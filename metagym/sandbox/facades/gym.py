@@ -279,7 +279,9 @@ def tables(numpy: bool) -> tuple[Table, ...]:
         Table("gymnasium.logger", real="").ours(
             _SILENT, warn=nothing, error=nothing, deprecation=nothing, info=nothing
         ),
-        Table("gymnasium.core", real="").lazy("as in gymnasium", Env=env, Wrapper=wrapper, **derived),
+        Table("gymnasium.core", real="")
+        .lazy("as in gymnasium", Env=env, Wrapper=wrapper, **derived)
+        .ours("inert: they name types", **{name: Form(name) for name in "ObsType ActType RenderFrame".split()}),
         Table("gymnasium.envs", real="").refuse("a program is one environment", "toy_text classic_control"),
         Table("gymnasium.envs.registration", real="").ours(_INERT, register=nothing, make=make),
         Table("gymnasium.wrappers", real="").refuse(

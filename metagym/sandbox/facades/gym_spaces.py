@@ -11,6 +11,8 @@ import string
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import gymnasium
+
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
 from metagym.sandbox.facades.session import Session
@@ -42,18 +44,30 @@ def _mixin(session: Session) -> type:
 
 def _space(name: str) -> Callable[[Session], Any]:
     def make(session: Session) -> Any:
-        from gymnasium import spaces
-
-        made = type(name, (session.once(_mixin), getattr(spaces, name)), {"__module__": "gymnasium.spaces"})
-        return made
+        bases = (session.once(_mixin), getattr(gymnasium.spaces, name))
+        return type(name, bases, {"__module__": "gymnasium.spaces"})
 
     return make
 
 
 def _base(session: Session) -> Form:
-    from gymnasium import spaces
+    real = gymnasium.spaces.Space
+    return Form("Space", real, base=type("Space", (session.once(_mixin), real), {}))
 
-    return Form("Space", spaces.Space, base=type("Space", (session.once(_mixin), spaces.Space), {}))
+
+def flatdim(space: Any) -> int:
+    """``gymnasium.spaces.flatdim``: how many numbers a value of the space has as one array."""
+    return gymnasium.spaces.flatdim(space)
+
+
+def flatten(space: Any, x: Any) -> Any:
+    """``gymnasium.spaces.flatten``: a value of the space as one array."""
+    return gymnasium.spaces.flatten(space, x)
+
+
+def unflatten(space: Any, x: Any) -> Any:
+    """``gymnasium.spaces.unflatten``: the value of the space that an array stands for."""
+    return gymnasium.spaces.unflatten(space, x)
 
 
 def real_spaces() -> Table:
@@ -61,7 +75,7 @@ def real_spaces() -> Table:
     return (
         Table("gymnasium.spaces", numpy=True)
         .lazy(_SEEDED, **{name: _space(name) for name in _NAMES.split()}, Space=_base)
-        .real("from a space and a value to an array, or back", "flatdim flatten unflatten")
+        .ours("from a space and a value to an array, or back", flatdim=flatdim, flatten=flatten, unflatten=unflatten)
         .refuse("use Dict, Tuple or Text", "Graph GraphInstance")
         .refuse("flatten the values: spaces.flatten(space, value)", "flatten_space")
     )

@@ -14,6 +14,9 @@ from metagym.sandbox.facades.facade import Table
 ALIASES = {"gym": "gymnasium"}
 """Modules that are another one by an older name."""
 
+NARROW = frozenset({"sys", "time"})
+"""Modules of which little is offered: a program that uses one otherwise than by naming an attribute wants the rest."""
+
 _PLAIN = (arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings)
 
 

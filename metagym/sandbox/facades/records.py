@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
@@ -111,8 +111,11 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     def decorate(cls: Any) -> Any:
         _check_dataclass(cls)
         noted = cls.__dict__.get("__annotations__", {})
-        for name in [name for name, kind in noted.items() if isinstance(kind, str)]:
-            noted[name] = object  # the library would look the text up in the module
+        for name, kind in list(noted.items()):
+            if isinstance(kind, str):
+                noted[name] = object  # the library would look the text up in the module
+            elif isinstance(kind, Form):
+                noted[name] = ClassVar if kind.__name__.startswith("typing.ClassVar") else object
         return dataclasses.dataclass(cls, **{name: bool(value) for name, value in options.items()})
 
     return decorate if cls is None else decorate(cls)

@@ -358,6 +358,20 @@ IO = (
     .refuse("use io.StringIO or io.BytesIO", "IncrementalNewlineDecoder text_encoding BlockingIOError")
 )
 
+FNMATCH = Table("fnmatch").real(_TEXT + _PROCESS, "filter fnmatch fnmatchcase translate")
+
+IPADDRESS = (
+    Table("ipaddress")
+    .real(
+        "immutable value types",
+        "IPv4Address IPv4Interface IPv4Network IPv6Address IPv6Interface IPv6Network ip_address "
+        "ip_interface ip_network "
+        "collapse_addresses summarize_address_range",
+    )
+    .real(_ERROR, "AddressValueError NetmaskValueError")
+    .rest("it is a helper of the library")
+)
+
 KEYWORD = (
     Table("keyword")
     .real(_TEXT, "iskeyword issoftkeyword")
@@ -366,5 +380,5 @@ KEYWORD = (
 
 TABLES = (
     STRING, RE, JSON, JSON_DECODER, JSON_ENCODER, TEXTWRAP, UNICODEDATA, DIFFLIB, PPRINT, HTML, URLLIB, URLLIB_PARSE,
-    SHLEX, CSV, BASE64, BINASCII, ZLIB, STRUCT, HASHLIB, HMAC, CODECS, AST, IO, KEYWORD,
+    SHLEX, CSV, BASE64, BINASCII, ZLIB, STRUCT, HASHLIB, HMAC, CODECS, AST, IO, FNMATCH, IPADDRESS, KEYWORD,
 )  # fmt: skip

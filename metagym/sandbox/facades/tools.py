@@ -192,19 +192,21 @@ def signature(obj: Any) -> Signature:
     """
     if not callable(obj):
         raise TypeError(f"{type(obj).__name__} object is not callable")
-    found = inspect.signature(obj, follow_wrapped=False)
-    plain = [
-        inspect.Parameter(
-            each.name, each.kind, default=inspect.Parameter.empty if each.default is each.empty else each.default
-        )
-        for each in found.parameters.values()
-    ]
-    ours = {
-        each.name: Parameter(each.name, each.kind, _Empty if each.default is each.empty else each.default)
-        for each in plain
-    }
+    found = inspect.signature(obj, follow_wrapped=False).parameters.values()
+    known = written_by_program(getattr(obj, "__func__", obj)) or written_by_program(type(obj))
+    ours = {each.name: Parameter(each.name, each.kind, _default(each.default, known)) for each in found}
     shown = ", ".join(_declared(each) for each in ours.values())
     return Signature(types.MappingProxyType(ours), text=f"({shown})")
+
+
+_PLAIN = (type(None), bool, int, float, str, bytes)
+
+
+def _default(value: Any, known: bool) -> Any:
+    """A default as the program wrote it; of the library's functions only plain values, as others may be modules."""
+    if value is inspect.Parameter.empty:
+        return _Empty
+    return value if known or type(value) in _PLAIN else Ellipsis
 
 
 def _declared(parameter: Parameter) -> str:
