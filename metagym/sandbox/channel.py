@@ -119,8 +119,9 @@ class Talk:
         if type(message) is not list or not 1 <= len(message) <= 2 or type(message[0]) is not list:
             raise BadOutput("the worker sent a message that is no answer")
         results, more = message[0], message[1:]
-        if not all(type(result) is list and result and type(result[0]) is str for result in results):
-            raise BadOutput("the worker sent a message that is no answer")
+        for result in results:
+            if type(result) is not list or not result or type(result[0]) is not str:
+                raise BadOutput("the worker sent a message that is no answer")
         if more:
             if type(more[0]) is not str or len(self.printed) + len(more[0]) > self.limits.prints:
                 raise BadOutput(f"the worker sent more printed text than {self.limits.prints:,} characters")

@@ -34,6 +34,9 @@ class Compiled(Protocol):
 class Loader(Protocol):
     """Compiles sources and makes the namespaces that they run in."""
 
+    def warm_up(self) -> None:
+        """Does everything that would else be done at first use."""
+
     def compile(self, source: str | bytes) -> Compiled:
         """Judges and compiles; runs nothing of the program.
 

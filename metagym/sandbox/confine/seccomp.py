@@ -129,18 +129,23 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
+_CODE = program(libc.MACHINE) if libc.MACHINE in ARCHITECTURES else b""
+_ARGUMENT = _Program(len(_CODE) // 8, _CODE)
+"""Made before any fork."""
+
+
 def install() -> None:
     """Applies the filter to this process for good.
 
     Raises:
         LayerMissing: The kernel refuses filters, or the architecture has no table.
     """
-    code = program(libc.MACHINE)
-    argument = _Program(len(code) // 8, code)
+    if not _CODE:
+        program(libc.MACHINE)
     try:
         libc.no_new_privileges()
         # prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program): older than the system call of its own, and enough here.
-        libc.prctl(22, 2, ctypes.addressof(argument))
+        libc.prctl(22, 2, ctypes.addressof(_ARGUMENT))
     except OSError as error:
         raise LayerMissing(f"the kernel refused the filter: {error.strerror}") from None
 
