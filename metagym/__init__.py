@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from metagym import errors, seeding
 from metagym.episodes import Episode, Status, Turn, Usage
 from metagym.families import Family, load_family
-from metagym.registration import load_plugins, register_family
+from metagym.registration import load_plugins, register_family, register_systems
 from metagym.spaces import FreeText
 from metagym.tasks import Task, TaskSet, TaskStream
 
@@ -67,4 +67,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'metagym' has no attribute {name!r}")
 
 
+register_systems()
 load_plugins()

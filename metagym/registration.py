@@ -24,6 +24,20 @@ STRICT_VARIABLE = "METAGYM_STRICT_PLUGINS"
 _NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+SYSTEMS = {
+    "MetaGym/SPADE-Designer-v0": "metagym.spade.env:DesignerEnv",
+    "MetaGym/SPADE-Agent-v0": "metagym.spade.agent_env:AgentEnv",
+}
+"""Ids that belong to no family, with what is imported when one of them is made."""
+
+
+def register_systems() -> None:
+    """Gives the environments of `SYSTEMS` their ids; imports none of them."""
+    for id_, entry_point in SYSTEMS.items():
+        if id_ not in registry:
+            register(id=id_, entry_point=entry_point)
+
+
 def register_family(
     family: str | Family,
     factory: str | Callable[..., Family] | None = None,

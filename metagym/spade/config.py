@@ -140,7 +140,7 @@ class SpadeConfig:
     def skill_of(self, epoch: int, slot: int) -> str:
         """The skill that a slot of a regeneration asks for: `skills_per_round` of them, round-robin."""
         names = self.skill_names
-        count = min(self.skills_per_round, len(names))
+        count = min(self.skills_per_round, self.programs, len(names))
         return names[(epoch * count + slot % count) % len(names)]
 
     def to_json(self) -> dict[str, Any]:
