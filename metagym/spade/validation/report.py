@@ -53,7 +53,7 @@ class Refusal(Exception):
     def of_kill(cls, code: str, error: ProgramKilled) -> Refusal:
         """The refusal for a worker that was ended."""
         detail = f"the program was ended ({error.limit}): {error.message}"
-        return cls(code, detail, steady=error.limit not in ("wall", "cpu"))
+        return cls(code, detail, steady=error.limit not in ("wall", "cpu", "died"))
 
 
 @dataclass(frozen=True, slots=True)

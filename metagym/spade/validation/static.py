@@ -10,8 +10,9 @@ from metagym.spade.program import CODE_OF, EnvProgram, env_class, inherited, syn
 from metagym.spade.validation.report import CODES, Refusal
 
 _DRAWING = ("random", "numpy", "numpy.random", "secrets", "uuid")
-_SEEDED = ("Random", "default_rng", "Generator", "PCG64", "SeedSequence", "RandomState")
-"""What may be made of a module of random numbers: generators, if they are given a seed."""
+_OWN = ("Random", "default_rng", "Generator", "PCG64", "SeedSequence", "RandomState")
+"""What may be made of a module of random numbers: generators of the program's own. One that is never seeded is caught
+where episodes are played again."""
 
 _NEEDS: dict[str, tuple[str, ...]] = {
     "reset": ("seed",),
@@ -148,21 +149,12 @@ def _global_draws(tree: ast.Module) -> Iterator[tuple[int, str]]:
     modules.setdefault("np", "numpy")
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    seeded = {id(call.func) for call in calls if (call.args or call.keywords) and not _is_none(call)}
-    uses = [
-        (node, _drawn(node, modules, functions, bound))
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Name, ast.Attribute))
-    ]
     annotations = {id(part) for node in ast.walk(tree) for part in _annotation_parts(node)}
-    for node, name in uses:
-        last = name.rpartition(".")[2]
-        if not name or id(node) in annotations:
-            continue
-        if last in _SEEDED and (id(node) in seeded or id(node) not in {id(call.func) for call in calls}):
-            continue  # a generator with a seed, or the class itself named for a check
-        yield node.lineno, name
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in annotations:
+            name = _drawn(node, modules, functions, bound)
+            if name and name.rpartition(".")[2] not in _OWN:
+                yield node.lineno, name
 
 
 def _drawn(node: ast.Name | ast.Attribute, modules: dict[str, str], functions: dict[str, str], bound: set[str]) -> str:
@@ -182,15 +174,6 @@ def _drawn(node: ast.Name | ast.Attribute, modules: dict[str, str], functions: d
     ):
         return f"numpy.random.{node.attr}"
     return ""
-
-
-def _is_none(call: ast.Call) -> bool:
-    return (
-        len(call.args) == 1
-        and not call.keywords
-        and isinstance(call.args[0], ast.Constant)
-        and call.args[0].value is None
-    )
 
 
 def _annotation_parts(node: ast.AST) -> Iterator[ast.AST]:

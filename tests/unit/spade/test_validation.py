@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 from metagym.errors import BadInput, ProgramRejected, StoreError
 from metagym.sandbox import Limits, SandboxPool
+from metagym.seeding import rng
 from metagym.spade.fingerprint import ast_fingerprint
 from metagym.spade.program import shown_info
 from metagym.spade.validation import (
@@ -76,7 +79,6 @@ OFFENDERS = {
             "self.at = 0", "self.at = draw(0, 0)"
         ),
         reset("import numpy as np; self.other = np.random.rand()"),
-        reset("import random; self.own = random.Random()"),
         reset("import random as r; r.seed(seed)"),
     ],
     "no_env_class": [HEADER + "def reset(seed):\n    return 'x', {}\n"],
@@ -308,7 +310,38 @@ class Quest(SyntheticEnv):
 )
 
 
-@pytest.mark.parametrize("source", [BOXED, POLICY, PLAIN, QUEST], ids=["boxed", "policy", "no base", "note"])
+LATE = changed(
+    LOCK, "def hint(self):", "def __init__(self):\n        self.rng = random.Random()\n\n    def hint(self):"
+)
+LATE = changed(LATE, "\n\nclass", "\nimport random\n\nclass").replace(
+    "self.pins = [", "self.rng.seed(seed)\n        self.pins = ["
+)
+GYM = (
+    changed(LOCK, "\n\nclass", "\nimport gymnasium as gym\nimport numpy as np\n\nclass")
+    .replace("(SyntheticEnv)", "(gym.Env)")
+    .replace("def reset(self, seed):", "def reset(self, *, seed=None, options=None):\n        super().reset(seed=seed)")
+    .replace("self.rng.randrange(1, 60)", "int(self.np_random.integers(1, 60))")
+)
+NUMPY = (
+    changed(PLAIN, "import random", "import numpy as np")
+    .replace("random.Random(seed)", "np.random.default_rng(seed)")
+    .replace("self.rng.randrange(1, 60)", "int(self.rng.integers(1, 60))")
+)
+IMPORTED = changed(LOCK, "\n\nclass", "\nfrom metagym.spade import SyntheticEnv\n\nclass")
+WAYS = {
+    "boxed": BOXED,
+    "policy": POLICY,
+    "no base": PLAIN,
+    "note": QUEST,
+    "seeded late": LATE,
+    "gymnasium": GYM,
+    "numpy": NUMPY,
+    "imported base": IMPORTED,
+    "private": LOCK.replace("LockEnv", "_LockEnv"),
+}
+
+
+@pytest.mark.parametrize("source", WAYS.values(), ids=WAYS)
 def test_other_ways_to_write_a_program_pass_too(source: str, pools: Sequence[SandboxPool]) -> None:
     report = validate(source, settings=QUICK, pools=pools)
     assert report.ok, report
@@ -495,6 +528,61 @@ def test_any_text_and_any_bytes_get_a_report(source: str | bytes) -> None:
 def test_a_damaged_program_gets_a_report(pools: Sequence[SandboxPool], place: int, damage: str) -> None:
     report = validate(LOCK[:place] + damage + LOCK[place:], settings=ValidationSettings(seeds=3), pools=pools)
     assert report.ok or report.code
+
+
+class Mutator(ast.NodeTransformer):
+    """Changes one node of a program at random: an operator, a constant, a statement, a name."""
+
+    def __init__(self, draws: random.Random, tree: ast.AST) -> None:
+        self.draws = draws
+        self.place = draws.randrange(sum(1 for _ in ast.walk(tree)))
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        self.place -= 1
+        if self.place == 0:
+            return self.changed(node)
+        return super().generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
+        return self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:  # noqa: N802
+        return node  # parts of it cannot be anything
+
+    def changed(self, node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Constant():
+                values = (0, -1, 1.5, "", "x", None, True, 10**30, float("inf"), b"x")
+                return ast.Constant(self.draws.choice(values))
+            case ast.expr():
+                return ast.Constant(self.draws.choice((0, "", None)))
+            case ast.stmt() if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                return ast.parse(self.draws.choice(("pass", "return", "raise ValueError", "self.at = 0"))).body[0]
+            case ast.operator():
+                return self.draws.choice((ast.Add(), ast.Mod(), ast.Pow(), ast.Div()))
+            case ast.cmpop():
+                return self.draws.choice((ast.Lt(), ast.Is(), ast.NotIn(), ast.Eq()))
+        return node
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", [LOCK, SHOP, POLICY], ids=["lock", "shop", "policy"])
+def test_mutated_programs_get_a_report_and_the_same_one_again(source: str, pools: Sequence[SandboxPool]) -> None:
+    codes = set()
+    for seed in range(60):
+        draws, tree = rng(seed, "mutation"), ast.parse(source)
+        for _ in range(1 + seed % 3):
+            tree = Mutator(draws, tree).visit(tree)
+        header = ast.get_docstring(ast.parse(source))
+        body = [node for node in tree.body if not isinstance(node, ast.Expr)]
+        made = f'"""{header}"""\n' + ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+        report = validate(made, settings=ValidationSettings(seeds=3), pools=pools)
+        assert report.ok or report.code in CODES
+        assert ValidationReport.from_json(json.loads(json.dumps(report.to_json()))) == report
+        if "timeout" not in report.code:
+            assert validate(made, settings=ValidationSettings(seeds=3), pools=list(reversed(pools))) == report
+        codes.add(report.code)
+    assert len(codes) > 3  # mutants are refused for many reasons
 
 
 def test_what_is_no_source_is_refused_at_once() -> None:
