@@ -51,10 +51,10 @@ def compile_program(source: str | bytes, *, guards: Guards = "native", numpy: bo
     """
     if guards not in ("native", "full"):
         raise ValueError(f"guards is 'native' or 'full', got {guards!r}")
-    tree = reading.parse(source)
+    tree, nodes = reading.parse(source)
     found = contract.read(tree)
     try:
-        tree = normalise(tree, numpy=numpy)
+        tree = normalise(tree, nodes, numpy=numpy)
         tree = (FullPolicy if guards == "full" else Policy)().visit(tree)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import zlib
 from typing import Any
 
@@ -31,13 +32,15 @@ class Identities:
         """The builtin `hash`, with equal values for equal texts in every process."""
         kind = type(ob)
         if kind is str:
-            return _of_bytes(ob.encode("utf-8", "surrogatepass"))
+            return _of_text(ob)
+        if kind is int or kind is float:
+            return hash(ob)
         if kind is bytes:
             return _of_bytes(ob)
         if kind is tuple:
-            return hash(tuple(self.hash(item) for item in ob))
+            return hash(tuple(map(self.hash, ob)))
         if kind is frozenset:
-            return hash(frozenset(self.hash(item) for item in ob))
+            return hash(frozenset(map(self.hash, ob)))
         if ob is None:
             return 0x5EED
         if issubclass(kind, enum.Enum) and kind.__hash__ is enum.Enum.__hash__:
@@ -45,6 +48,11 @@ class Identities:
         if kind.__hash__ is object.__hash__:
             return self.id(ob)
         return hash(ob)
+
+
+@functools.lru_cache(4096)
+def _of_text(text: str) -> int:
+    return _of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def _of_bytes(data: bytes) -> int:

@@ -46,16 +46,16 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 def call(guard: str, *args: ast.expr, at: ast.AST) -> ast.Call:
     """The call of a guard, in the place of the node `at`."""
-    call = ast.Call(ast.Name(guard, ast.Load()), list(args), [])
-    return ast.fix_missing_locations(ast.copy_location(call, at))
+    parts = [part if hasattr(part, "lineno") else ast.copy_location(part, at) for part in args]
+    name = ast.copy_location(ast.Name(guard, ast.Load()), at)
+    return ast.copy_location(ast.Call(name, parts, []), at)
 
 
 class Naming(ast.NodeTransformer):
     """Renames what is private, turns dunder reads into guards, refuses the rest."""
 
-    def __init__(self, tree: ast.Module, numpy: bool) -> None:
+    def __init__(self, tree: ast.Module, nodes: list[ast.AST], numpy: bool) -> None:
         self.doc, self.numpy = ast.get_docstring(tree), numpy
-        nodes = list(ast.walk(tree))
         bound = bound_names(nodes)
         self.imports = imports.Imports(nodes, bound, numpy)
         self.bound = bound | set(self.imports.bound)

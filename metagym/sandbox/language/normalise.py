@@ -28,18 +28,19 @@ _INSTEAD_OF_METHOD = {
 }
 
 
-def normalise(tree: ast.Module, *, numpy: bool) -> ast.Module:
+def normalise(tree: ast.Module, nodes: list[ast.AST], *, numpy: bool) -> ast.Module:
     """Rewrites a tree in place.
 
     Args:
         tree: A tree of bounded size (see `reading.parse`).
+        nodes: All of its nodes.
         numpy: Programs may import numpy.
 
     Raises:
         ProgramRejected: Something in it has no safe form.
     """
-    module: ast.Module = _Normaliser(tree, numpy).visit(tree)
-    return ast.fix_missing_locations(module)
+    module: ast.Module = _Normaliser(tree, nodes, numpy).visit(tree)
+    return module
 
 
 class _Normaliser(Naming):
@@ -209,14 +210,13 @@ class _Normaliser(Naming):
             if alias.name == "*":
                 if self.scopes or offered is None:
                     raise self.reject("forbidden_import", node, f"import the names of {module} that you use, not *")
-                aliases += [ast.alias(name) for name in sorted(offered)]
+                aliases += [ast.copy_location(ast.alias(name), alias) for name in sorted(offered)]
                 continue
             if offered is not None and alias.name not in offered and not self.optional:
                 raise self.reject("forbidden_import", node, self.imports.hint(module, alias.name))
             name = alias.asname or alias.name
-            aliases.append(
-                ast.alias(alias.name, self.name(name, node) if name != alias.name or name[0] == "_" else None)
-            )
+            bound = self.name(name, node)
+            aliases.append(ast.copy_location(ast.alias(alias.name, bound if bound != alias.name else None), alias))
         node.names = aliases
         return node
 

@@ -15,6 +15,7 @@ from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransf
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
+from metagym.sandbox.language.naming import call
 
 GUARDS = frozenset(
     "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _mro_"
@@ -85,8 +86,8 @@ class Policy(RestrictingNodeTransformer):
             return self.node_contents_visit(node)
         node = self.node_contents_visit(node)
         if isinstance(node.ctx, ast.Load):
-            return _call("_getattr_", node.value, ast.Constant(node.attr), at=node)
-        node.value = _call("_write_", node.value, at=node.value)
+            return call("_getattr_", node.value, ast.Constant(node.attr), at=node)
+        node.value = call("_write_", node.value, at=node.value)
         return node
 
     def _judge(self, node: ast.AST, name: str, *, load: bool) -> None:
@@ -136,11 +137,11 @@ class Policy(RestrictingNodeTransformer):
         owner = self.visit(target.value)
         if isinstance(target, ast.Attribute):
             self._judge(target, target.attr, load=False)
-            old = _call("_old_attr_", owner, ast.Constant(target.attr), at=target)
+            old = call("_old_attr_", owner, ast.Constant(target.attr), at=target)
         else:
-            old = _call("_old_item_", owner, self.visit(target.slice), at=target)
+            old = call("_old_item_", owner, self.visit(target.slice), at=target)
         operator = ast.Constant(IOPERATOR_TO_STR[type(node.op)])
-        return ast.copy_location(ast.Expr(_call("_aug_", old, operator, value, at=node)), node)
+        return ast.copy_location(ast.Expr(call("_aug_", old, operator, value, at=node)), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """Only fields of classes are left, with a built-in type as annotation."""
@@ -248,8 +249,3 @@ class FullPolicy(Policy):
     """Every read of an attribute or item goes through a guard."""
 
     full = True
-
-
-def _call(guard: str, *args: ast.expr, at: ast.AST) -> ast.Call:
-    call = ast.Call(ast.Name(guard, ast.Load()), list(args), [])
-    return ast.fix_missing_locations(ast.copy_location(call, at))

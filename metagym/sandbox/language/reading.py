@@ -27,8 +27,8 @@ GRAMMAR = (3, 11)
 """Programs are read by the oldest supported grammar, so that a program is one on every Python or on none."""
 
 
-def parse(source: str | bytes) -> ast.Module:
-    """Reads a program.
+def parse(source: str | bytes) -> tuple[ast.Module, list[ast.AST]]:
+    """Reads a program into its tree and a list of the tree's nodes.
 
     Args:
         source: Text, or UTF-8 bytes with or without a byte order mark.
@@ -47,8 +47,7 @@ def parse(source: str | bytes) -> ast.Module:
         raise ProgramRejected("too_deep", 0, "the source is nested too deeply to be read; write it flatter") from None
     except (ValueError, OverflowError) as error:
         raise ProgramRejected("syntax_error", 0, f"the source cannot be read: {str(error)[:200]}") from None
-    _bound(tree)
-    return tree
+    return tree, _bound(tree)
 
 
 def syntax_error(error: SyntaxError) -> ProgramRejected:
@@ -98,32 +97,39 @@ def _too_long(length: int) -> ProgramRejected:
 _MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
-def _bound(tree: ast.Module) -> None:
-    """Counts nodes and depth without recursion, then the work that ``finally`` makes."""
-    stack: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
-    count = 0
-    tries = False
-    while stack:
-        node, depth, line = stack.pop()
-        line = getattr(node, "lineno", line)
-        count += 1
-        if depth > MAX_DEPTH:
+def _bound(tree: ast.Module) -> list[ast.AST]:
+    """Counts nodes level by level, without recursion, then the work that ``finally`` makes."""
+    found: list[ast.AST] = []
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH + 1):
+        found += level
+        if len(found) > MAX_NODES:
             raise ProgramRejected(
-                "too_deep",
-                line,
-                f"code is nested more than {MAX_DEPTH} levels deep here (each elif and each link of a chain counts); "
-                "use a dict, a list or several statements",
+                "too_many_nodes", 0, f"the program has more than {MAX_NODES:,} syntax nodes; make it smaller"
             )
-        tries |= isinstance(node, ast.Try)
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, _MARKS):
-                stack.append((child, depth + 1, line))
-    if count > MAX_NODES:
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            break
+    else:
         raise ProgramRejected(
-            "too_many_nodes", 0, f"the program has {count:,} syntax nodes and may have {MAX_NODES:,}; make it smaller"
+            "too_deep",
+            next((line for node in level if (line := getattr(node, "lineno", 0))), 0),
+            f"code is nested more than {MAX_DEPTH} levels deep here (each elif and each link of a chain counts); "
+            "use a dict, a list or several statements",
         )
-    if tries:
+    if any(isinstance(node, ast.Try) for node in found):
         _emitted(tree, 0, 0)
+    return found
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    children: list[ast.AST] = []
+    for value in node.__dict__.values():
+        if isinstance(value, list):
+            children += [item for item in value if isinstance(item, ast.AST) and not isinstance(item, _MARKS)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
+            children.append(value)
+    return children
 
 
 def _emitted(node: ast.AST, pending: int, level: int) -> int:
@@ -137,9 +143,9 @@ def _emitted(node: ast.AST, pending: int, level: int) -> int:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
         pending = level = 0
     if isinstance(node, ast.Return | ast.Break | ast.Continue):
-        return 1 + pending + _sum(ast.iter_child_nodes(node), pending, level)
+        return 1 + pending + _sum(_children(node), pending, level)
     if not isinstance(node, ast.Try) or not node.finalbody:
-        return _checked(1 + _sum(ast.iter_child_nodes(node), pending, level), node)
+        return _checked(1 + _sum(_children(node), pending, level), node)
     if level >= MAX_FINALLY:
         raise ProgramRejected(
             "too_deep", node.lineno, f"finally is nested more than {MAX_FINALLY} levels deep; use functions or with"
