@@ -147,6 +147,17 @@ class SandboxUnavailable(SandboxError):
         return type(self), (self.layer, self.message)
 
 
+# --- search
+
+
+class SearchError(MetaGymError):
+    """A search failed: the server refused it or answered in no form that the protocol has."""
+
+
+class SearchUnavailable(SearchError):
+    """The search server could not be reached, hung, or answered 5xx after the last retry."""
+
+
 # --- models
 
 
