@@ -19,7 +19,7 @@ from typing import Any
 
 from metagym.sandbox.facades import library
 from metagym.sandbox.facades.facade import Facade, Table, bind_facade
-from metagym.sandbox.facades.library import NARROW
+from metagym.sandbox.facades.library import NARROW, SETTABLE_TYPES
 from metagym.sandbox.facades.names import (
     GUARDED_ATTRIBUTES,
     PRIVATE_PREFIX,
@@ -35,6 +35,7 @@ __all__ = [
     "NARROW",
     "PRIVATE_PREFIX",
     "PROGRAM_MODULE",
+    "SETTABLE_TYPES",
     "UNREADABLE",
     "Facade",
     "Session",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import codecs
 import datetime
+import decimal
 import importlib
 import re
+import textwrap
+import types
 from collections.abc import Iterable
 
 from metagym.sandbox.facades import arithmetic, chance, clocks, containers, gym, quiet, records, texts, tools, typings
@@ -16,6 +19,9 @@ ALIASES = {"gym": "gymnasium"}
 
 NARROW = frozenset({"sys", "time"})
 """Modules of which little is offered: a program that uses one otherwise than by naming an attribute wants the rest."""
+
+SETTABLE_TYPES = (decimal.Context, textwrap.TextWrapper, types.SimpleNamespace, quiet.Quiet, quiet.Logger)
+"""Types whose objects are a program's own records and settings: their public attributes may be set."""
 
 _PLAIN = (arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings)
 

@@ -27,6 +27,7 @@ UNREADABLE = INSPECT_ATTRIBUTES | frozenset(
 """Public names that lead to frames, code or past the guards, on whatever object: never read by a text name."""
 
 GUARDED_ATTRIBUTES: dict[str, str] = {
+    "data": "it shows memory, in an array of objects their addresses, and lets it be written; use a.tolist()",
     "tofile": "it writes a file",
     "dump": "it writes a pickle",
     "dumps": "it makes a pickle",
@@ -40,10 +41,13 @@ GUARDED_ATTRIBUTES: dict[str, str] = {
 }
 """Attributes of arrays, numpy scalars and bit generators that no program may read, each with its reason.
 
-The language layer asks `read_guarded` for them and for ``astype``, which would make arrays of objects and of dates.
+Operators make arrays of objects out of objects (``array * thing``), and no facade stands between. Such an array is
+harmless as long as nobody writes its memory, so what shows memory must be refused by name: the language layer asks
+`read_guarded` for these names and for `CAST`.
 """
 
 CAST = "astype"
+"""The method of arrays that would make arrays of objects and of dates; `read_guarded` gives a checked one."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _OWN_MODULE = "__spec__"

@@ -205,3 +205,23 @@ def test_names_that_numpy_dropped_still_work(name: str) -> None:
         assert found([[1], [2]]).shape == (2, 1)
     else:
         assert found is np.inf if name == "Inf" else found([1.0]) is not None
+
+
+def test_memory_of_an_array_of_objects_cannot_be_written() -> None:
+    class Thing:
+        def __rmul__(self, other: object) -> int:
+            return 8
+
+    objects = np.array([1, 2]) * Thing()
+    assert objects.dtype == object  # operators stand before no facade
+    with pytest.raises(AttributeError, match="shows memory"):
+        read_guarded(objects, "data")
+    scope = run("import struct, io, array, numpy as np")
+    for write in (
+        lambda: scope["struct"].pack_into("<q", objects, 0, 5),
+        lambda: scope["io"].BytesIO(bytes(8)).readinto(objects),
+        lambda: scope["np"].frombuffer(objects),
+        lambda: objects.view(np.int64),
+    ):
+        with pytest.raises(TypeError):
+            write()

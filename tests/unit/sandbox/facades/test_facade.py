@@ -128,3 +128,11 @@ def test_sessions_share_no_generator_and_a_seed_gives_the_same_draws(numpy: bool
     assert draws(one) == draws(same) != first
     one.reseed(3)
     assert draws(one) == first
+
+
+def test_modules_of_which_little_is_offered_have_no_clock_and_no_interpreter() -> None:
+    modules = facades.modules(False)
+    for module in facades.NARROW:
+        assert len(dir(modules[module])) < 10
+        for name in ("time", "sleep", "perf_counter", "modules", "exit", "settrace", "stdout", "path"):
+            assert not hasattr(modules[module], name)
