@@ -7,7 +7,6 @@ corpus.
 from __future__ import annotations
 
 import asyncio
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -106,6 +105,20 @@ def creations(pool: SandboxPool, sources: Sequence[str], repeats: int) -> list[f
                 program.reset()
 
     return [len(sources) / seconds(one_round) for _ in range(repeats)]
+
+
+def creations_at_once(pool: SandboxPool, sources: Sequence[str], repeats: int, width: int = 4) -> list[float]:
+    """The same by coroutines, several programs under way at a time."""
+
+    async def one(source: str, gate: asyncio.Semaphore) -> None:
+        async with gate, await pool.load_async(source) as program:
+            await program.reset()
+
+    async def one_round() -> None:
+        gate = asyncio.Semaphore(width)
+        await asyncio.gather(*(one(source, gate) for source in sources))
+
+    return [len(sources) / seconds(lambda: asyncio.run(one_round())) for _ in range(repeats)]
 
 
 def new_sessions(pool: SandboxPool, repeats: int, count: int) -> list[float]:
@@ -256,10 +269,14 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
             told("a step in a batch of 32 sessions", batches(pool, repeats, max(1, steps // 20)), "us"),
             told("a session opened anew and reset, in a batch of 32", new_sessions(pool, repeats, 10), "ms"),
             at_most(5, "fork, confine and first answer", forks(pool, 20 * rounds), "ms"),
-            at_least(60, "programs of the corpus created and reset", creations(pool, loadable, rounds), "/s"),
+            at_least(
+                60, "programs of the corpus created and reset, one by one", creations(pool, loadable, rounds), "/s"
+            ),
+            told("the same, 4 at a time", creations_at_once(pool, loadable, rounds), "/s"),
             at_least(15_000, "steps over 4 workers with 8 sessions each", crowd(pool, repeats, steps // 10), "/s"),
             told("steps over 4 workers with 1 session each", crowd(pool, repeats, steps // 2, sessions=1), "/s"),
         ]
+        lengths = [len(source) for source in loadable]
         memory = private_memory(pool, loadable)
         if memory:
             figures.append(at_most(5, "private memory of a worker, NumPy loaded", memory, "MiB", "over the corpus"))
@@ -280,7 +297,7 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
         ),
     ]
     return Report(
-        "sandbox", f"the sandbox with every layer on ({os.cpu_count()} cores)", figures, {"slowdowns": by_program}
+        "sandbox", "what the sandbox costs with every layer on", figures, {"slowdowns": by_program, "lengths": lengths}
     )
 
 

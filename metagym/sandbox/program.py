@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
 import threading
 import time
 import weakref
@@ -15,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from metagym.errors import BadInput, MetaGymError, ProgramKilled
-from metagym.sandbox.channel import Channel, Talk, again, requests
+from metagym.sandbox.channel import GRACE_S, Channel, Talk, again, requests
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.operations import Ask, Drop, Operation, Play, Reset, Start, Step, Transition, outcome
 from metagym.sandbox.processes import WorkerProcess
@@ -72,6 +73,11 @@ class ProcessChannel:
         self._talk = Talk(worker, limits, required)
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, worker.kill)
+        # The kernel's own time-outs: Python's cost four more system calls a round trip.
+        seconds = limits.call_s + GRACE_S
+        timeval = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
+        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
 
     @property
     def layers(self) -> Any:
@@ -108,17 +114,21 @@ class ProcessChannel:
     def _talk_over(self, message: bytes, operations: Sequence[list[Any]], results: list[Any]) -> None:
         talk, sock = self._talk, self._talk.worker.socket
         until = time.monotonic() + talk.seconds(operations[0])
+        by_kernel = operations[0][0] != "load"
         try:
-            sock.settimeout(until - time.monotonic())
+            if not by_kernel:
+                sock.settimeout(until - time.monotonic())
             try:
                 sock.sendall(message)
             except (BrokenPipeError, ConnectionResetError):
                 pass  # it ended; the end of the stream, met next, leads to the reason
             while len(results) < len(operations):
-                left = until - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError
-                sock.settimeout(left)
+                if not by_kernel:
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        raise TimeoutError
+                    sock.settimeout(left)
+                by_kernel = False  # for the first wait only: what comes in pieces shares one deadline
                 found = talk.feed(_received(sock), len(operations) - len(results))
                 if found:
                     results += found
@@ -126,8 +136,11 @@ class ProcessChannel:
                         raise again(talk.ended)
                     if len(results) < len(operations):
                         until = time.monotonic() + talk.seconds(operations[len(results)])
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             raise talk.too_late(operations[len(results)]) from None
+        finally:
+            if sock.fileno() >= 0 and sock.gettimeout() is not None:
+                sock.settimeout(None)
 
     def close(self) -> None:
         """See `Channel`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from metagym.errors import BadOutput
@@ -22,7 +23,17 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not allowed")
 
 
-_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
+def _encoder() -> Callable[[Any], str]:
+    whole = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return whole.encode
+    # `encode` builds its C encoder anew at each call, which is most of the time of a short message.
+    chunks = make(None, whole.default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False)
+    return lambda data: "".join(chunks(data, 0))
+
+
+_encode = _encoder()
 _raw_decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 
 
