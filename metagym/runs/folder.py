@@ -1,9 +1,9 @@
 """Run folders: ``manifest.json``, ``records.jsonl``, ``timing.jsonl``, ``replies.sqlite`` and ``report.html``.
 
 The manifest says what was run (versions, seeds, specs, data digests); the records are what came out, equal for equal
-manifests; wall-clock times stand apart in ``timing.jsonl``, since no two runs share them. A folder becomes a run at the
-moment its manifest appears, which happens in one rename. The ``.lock`` files beside the journals hold nothing but the
-number of the process that wrote last.
+manifests; wall-clock times stand apart in ``timing.jsonl``, since no two runs share them. A run of SPADE keeps its
+environment memory in ``memory.jsonl``. A folder becomes a run at the moment its manifest appears, which happens in one
+rename. The ``.lock`` files beside the journals hold nothing but the number of the process that wrote last.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ RECORDS = "records.jsonl"
 TIMING = "timing.jsonl"
 REPLIES = "replies.sqlite"
 REPORT = "report.html"
+MEMORY = "memory.jsonl"
 
 FORMAT = 1
 """Version of the folder's layout; a folder of another one is refused."""
@@ -39,7 +40,7 @@ FORMAT = 1
 # The machine may change between the halves of a run; what decides the records may not.
 _NOT_CONFIGURATION = ("environment",)
 _OURS = re.compile(
-    r"(manifest\.json|records\.jsonl|timing\.jsonl|replies\.sqlite|report\.html)(\.lock|-wal|-shm|-journal)?"
+    r"(manifest\.json|(records|timing|memory)\.jsonl|replies\.sqlite|report\.html)(\.lock|-wal|-shm|-journal)?"
 )
 _TEMPORARY = ".writing-"
 _SECRET_NAME = re.compile(
@@ -200,6 +201,11 @@ class RunFolder:
     def report(self) -> Path:
         """Where the HTML report stands."""
         return self.path / REPORT
+
+    @property
+    def memory(self) -> Path:
+        """Where the environment memory of a run of SPADE stands."""
+        return self.path / MEMORY
 
     def note_seconds(self, key: str, seconds: float) -> None:
         """Notes how long the work behind a record took, seconds >= 0; of a resumed run the first figure stays."""

@@ -14,54 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metagym.chat import aclose
-from metagym.chat.accounts import Account, Budget, Ledger
-from metagym.chat.store import CacheMode, ReplyStore
-from metagym.errors import BadInput, StoreError
+from metagym.chat.accounts import Budget
+from metagym.chat.types import ChatModel
+from metagym.errors import StoreError
 from metagym.families import Family
 from metagym.ict.collect import collect, data_card
 from metagym.ict.config import RunConfig, build_family
 from metagym.ict.evaluate import EvalConfig, Row, check, evaluate
 from metagym.ict.loop import Event, Loop, Seats, memory_records, versions
-from metagym.runs.folder import RunFolder, base_manifest, refuse_special, write_atomically
-
-CACHE_MODES = ("write", "read", "replay-only", "off")
-
-
-def _folder(path: Path, manifest: dict[str, Any], resume: bool, overwrite: bool, mode: str) -> RunFolder:
-    if resume and overwrite:
-        raise BadInput("resume and overwrite exclude each other")
-    if not resume and mode in ("read", "replay-only"):
-        raise BadInput(f"the cache mode {mode!r} reads the replies of a run that is there: resume it")
-    return RunFolder.resume(path, manifest) if resume else RunFolder.create(path, manifest, overwrite)
+from metagym.runs.folder import base_manifest, refuse_special, write_atomically
+from metagym.runs.opening import Layers, check_mode, open_folder
 
 
-class _Models:
-    """The layers that the seats of one run share: replies on disk and one ledger."""
-
-    def __init__(self, folder: RunFolder, mode: CacheMode, budget: Budget | None) -> None:
-        self.folder = folder
-        self.ledger = Ledger(budget)
-        self.store = ReplyStore(folder.replies, mode) if mode != "off" else None
-        if self.store is not None and folder.replies.exists():
-            # A resumed run goes on with the budget it left.
-            self.ledger.restore({"seats": {"earlier": Account(self.store.paid()).to_json()}})
-        self.layers: dict[str, Any] = {"cache": self.store, "cache_mode": mode, "budget": self.ledger}
-
-    async def close(self, *seats: Seats) -> None:
-        for one in seats:
-            await aclose(one.actor)
-            await aclose(one.reflector)
-        if self.store is not None:
-            self.store.close()
-        if retries := self.ledger.totals()["total"]["retries"]:
-            self.folder.note_retries(retries)
-
-
-def _check_mode(mode: str) -> CacheMode:
-    if mode not in CACHE_MODES:
-        raise BadInput(f"the cache mode is one of {', '.join(CACHE_MODES)}, got {mode!r}")
-    return mode  # type: ignore[return-value]
+def _models(seats: Seats) -> tuple[ChatModel, ChatModel]:
+    return seats.actor, seats.reflector
 
 
 def _manifest(command: str, config: RunConfig, found: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -111,12 +77,12 @@ async def run_ict(
         RunError: The folder is in use, or its settings differ.
         BudgetExceeded, TooManyFailures, ...: The run stopped; what was played and paid is on disk.
     """
-    mode = _check_mode(cache_mode)
+    mode = check_mode(cache_mode)
     family, found = _checked(config, hosts, concurrency)
-    with _folder(Path(path), _manifest("ict run", config, found), resume, overwrite, mode) as folder:
+    with open_folder(Path(path), _manifest("ict run", config, found), resume, overwrite, mode) as folder:
         on_open()
-        models = _Models(folder, mode, budget)
-        seats = Seats.of(config, family, **models.layers)
+        models = Layers(folder, mode, budget)
+        seats = Seats.of(config, family, **models.options)
 
         def told(event: Event) -> None:
             if event.seconds:
@@ -127,7 +93,7 @@ async def run_ict(
         try:
             await loop.run()
         finally:
-            await models.close(seats)
+            await models.close(*_models(seats))
         return folder.path
 
 
@@ -165,17 +131,17 @@ async def collect_ict(
     Returns:
         Number of rows, and the card's path.
     """
-    mode = _check_mode(cache_mode)
+    mode = check_mode(cache_mode)
     config = replace(config, eval_tasks=0)
     family, found = _checked(config, hosts, concurrency)
     card = rows_file.with_name(rows_file.name + ".md") if rows_file.name else rows_file
     for file in (rows_file, card):
         _writable(file)
     manifest = _manifest("ict collect", config, found, meta_episodes=meta_episodes)
-    with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
+    with open_folder(Path(path), manifest, resume, overwrite, mode) as folder:
         on_open()
-        models = _Models(folder, mode, budget)
-        seats = Seats.of(config, family, **models.layers)
+        models = Layers(folder, mode, budget)
+        seats = Seats.of(config, family, **models.options)
         try:
             rows = await collect(
                 config,
@@ -187,7 +153,7 @@ async def collect_ict(
                 on_event=on_event,
             )
         finally:
-            await models.close(seats)
+            await models.close(*_models(seats))
         folder.records.append("end", {"kind": "end", "meta_episodes": meta_episodes})
     write_atomically(rows_file, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
     write_atomically(card, data_card(config, rows, found))
@@ -237,13 +203,13 @@ async def eval_ict(
         on_open: As for `run_ict`.
         on_event: Told the arm, the seed and what happens.
     """
-    mode = _check_mode(cache_mode)
+    mode = check_mode(cache_mode)
     found = check(config, hosts=hosts, concurrency=concurrency)
     settings = {name: value for name, value in config.to_json().items() if name != "run"}
     manifest = _manifest("ict eval", config.run, found, **settings)
-    with _folder(Path(path), manifest, resume, overwrite, mode) as folder:
+    with open_folder(Path(path), manifest, resume, overwrite, mode) as folder:
         on_open()
-        models = _Models(folder, mode, budget)
+        models = Layers(folder, mode, budget)
         try:
             rows = await evaluate(
                 config,
@@ -251,7 +217,7 @@ async def eval_ict(
                 hosts=hosts,
                 concurrency=concurrency,
                 on_event=on_event,
-                **models.layers,
+                **models.options,
             )
         finally:
             await models.close()

@@ -18,7 +18,7 @@ from metagym.spade.stand_ins.agents import AGENTS, made
 from metagym.spade.stand_ins.designers import DESIGNERS, Brief, ScriptedDesigner
 
 SCHEME = "scripted"
-DEFAULTS = {"agent": "learner", "designer": "bandit"}
+DEFAULTS = {"agent": "learner", "designer": "mutator"}
 """What the spec ``rules`` means, by seat."""
 
 Seat = ChatModel | Insider | ScriptedDesigner

@@ -164,10 +164,10 @@ class Bandit(_Scripted):
 
 
 class Mutator(_Scripted):
-    """Edits a program of the memory: one pin more or less, or one rule added or taken away.
+    """Edits a program of the memory: a rule is added or taken away, and every second time a pin as well.
 
     Args:
-        start: Pins of the program that it begins with.
+        start: Pins of the programs that it begins with.
         most: It never writes more pins.
     """
 
@@ -176,21 +176,20 @@ class Mutator(_Scripted):
         super().__init__(f"start={start},most={most}")
 
     def design(self, brief: Brief) -> str:
-        """A child of a good example, or the first program where the memory shows none."""
-        draws = rng(brief.seed, "mutator")
+        """A child of a good example; where the memory shows none, a program with a rule or two of its own choice."""
+        draws, names = rng(brief.seed, "mutator"), sorted(RULES)
         parents = [view for view in brief.positives if _LOCK.search(view.record.source)]
         if not parents:
-            pins = self.start + (brief.slot + brief.round) % max(1, min(3, self.most - self.start + 1))
-            return fenced(number_lock(pins, skill=brief.skill))
+            rules = draws.sample(names, draws.choice((0, 1, 2)))
+            return fenced(number_lock(self.start, rules, brief.skill))
         parent = draws.choice(parents)
         lock = _LOCK.search(parent.record.source)
         assert lock is not None
-        pins, rules = int(lock[1]), set(filter(None, (lock[2] or "").split(", ")))
+        pins, kept = int(lock[1]), set(filter(None, (lock[2] or "").split(", ")))
+        kept ^= {draws.choice(names)}
         if draws.random() < 0.5:
-            rules ^= {draws.choice(sorted(RULES))}
-        else:
-            pins = min(self.most, max(2, pins + draws.choice((-1, 1))))
-        return fenced(number_lock(pins, rules, brief.skill, (parent.digest,)))
+            pins = min(self.most, max(2, pins + draws.choice((-1, 1, 1))))
+        return fenced(number_lock(pins, kept, brief.skill, (parent.digest,)))
 
 
 class Adversary(_Scripted):

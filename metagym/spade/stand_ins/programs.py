@@ -1,4 +1,4 @@
-"""Programs that the scripted designers write: families with one knob whose effect is known, and what must be refused."""
+"""Programs that the scripted designers write: families with one knob of known effect, and what must be refused."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ SKILL_DEFAULT = "Logical Deduction"
 
 RULES = {
     "fall back": (
-        "A wrong turn lets the last pin fall back.",
+        "A wrong turn lets the last pin fall back, unless it is the first wrong turn of the episode.",
         """
-            if self.at > 0:
+            self.count += 1
+            if self.count > 1 and self.at > 0:
                 self.at -= 1
-                text = text + " A pin falls back."
+                fallen = [place for place in range(self.PINS) if place >= self.at]
+                text = text + f" A pin falls back; {len(fallen)} are open now."
+            elif self.at == 0:
+                text = text + " No pin was set yet."
 """,
     ),
     "drift": (
         "After every third step the pin that is sought moves up by one.",
         """
             if self.steps % 3 == 0 and self.pins[self.at] < 59:
-                moved = list(self.pins)
-                moved[self.at] = moved[self.at] + 1
+                moved = []
+                for place, pin in enumerate(self.pins):
+                    if place == self.at:
+                        moved.append(pin + 1)
+                    else:
+                        moved.append(pin)
                 self.pins = moved
 """,
     ),
     "alarm": (
-        "Five wrong turns in one episode lock it for good.",
+        "Five wrong turns in one episode block it for good.",
         """
             self.alarm = self.alarm + 1
             if self.alarm >= 5:
@@ -33,6 +41,50 @@ RULES = {
                 for place in range(len(self.pins)):
                     self.pins[place] = 0
                 return "The lock is blocked for good.", 0.0, True, False, {"steps": self.steps}
+""",
+    ),
+    "warmth": (
+        "It says how warm the turn was.",
+        """
+            distance = abs(int(words[1][:6]) - self.pins[self.at])
+            warmth = "cold"
+            for bound, name in ((3, "hot"), (8, "warm"), (16, "mild")):
+                if distance <= bound and warmth == "cold":
+                    warmth = name
+            text = f"{text} That was {warmth}."
+""",
+    ),
+    "fatigue": (
+        "Every second wrong turn tires you and costs one step more.",
+        """
+            self.tired = not self.tired
+            while not self.tired:
+                self.steps = self.steps + 1
+                self.tired = True
+                text = " ".join([text, "You are tired and lose a step."])
+            self.tired = self.tired and self.steps % 2 == 1
+""",
+    ),
+    "mirror": (
+        "After a turn to an odd number low and high are told the wrong way round.",
+        """
+            if int(words[1][:6]) % 2 == 1:
+                swapped = {"Too low.": "Too high.", "Too high.": "Too low."}
+                for told in sorted(swapped):
+                    if text.startswith(told):
+                        text = swapped[told] + text[len(told):]
+                        break
+""",
+    ),
+    "ledger": (
+        "It repeats the numbers that were tried for this pin.",
+        """
+            self.tried.setdefault(self.at, []).append(int(words[1][:6]))
+            listed = sorted(set(self.tried[self.at]))
+            if len(listed) > 1:
+                text += " Tried: " + ", ".join(str(number) for number in listed[-8:]) + "."
+            else:
+                text += " That was the first try."
 """,
     ),
 }
@@ -78,6 +130,9 @@ class NumberLockEnv(SyntheticEnv):
         self.best = 0
         self.paid = 0.0
         self.alarm = 0
+        self.count = 0
+        self.tired = False
+        self.tried = {{}}
         self.over = False
         return (
             f"A lock of {{self.PINS}} hidden pins, each a number below 60. {told} "
@@ -195,7 +250,9 @@ def adversaries() -> dict[str, str]:
         "hang": _changed(lock, step, step + "        while self.steps > 1:\n            self.at = self.at\n"),
         "memory bomb": _changed(lock, step, step + "        self.heap = [0] * 10**9\n"),
         "global rng": _changed(
-            _changed(lock, "\n\nclass", "\nimport random\n\n\nclass"), "self.rng.randrange(3, 60)", "random.randrange(3, 60)"
+            _changed(lock, "\n\nclass", "\nimport random\n\n\nclass"),
+            "self.rng.randrange(3, 60)",
+            "random.randrange(3, 60)",
         ),
         "leaking hint": _changed(lock, hint, leaky),
         "duplicate": lock,
@@ -204,8 +261,9 @@ def adversaries() -> dict[str, str]:
         ),
         "reward 1e9": _changed(lock, "reward = 0.5 / self.PINS\n", "reward = 1e9\n"),
         "prints solution": _changed(
-            lock, '            text = "Write the word turn and a number."\n',
-            '            text = f"Write the word turn and a number, such as {self.solution()}."\n            print(self.pins)\n',
+            lock,
+            '            text = "Write the word turn and a number."\n',
+            '            text = f"Write, for instance, {self.solution()}."\n            print(self.pins)\n',
         ),
         "prose": "I would build a game about locks, in which the player learns to search by halves.",
         "two classes": lock + lock[lock.index("class NumberLockEnv") :].replace("NumberLockEnv", "OtherLockEnv"),
