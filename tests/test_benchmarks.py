@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead
+from benchmarks import adapters, imports, latency, overhead, sandbox
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
 
 
@@ -40,6 +40,16 @@ def test_imports_are_measured_in_interpreters_of_their_own() -> None:
     report = imports.report(repeats=2)
     finite(report, positive=False)
     assert report.figures[-1].value >= 1  # metagym is loaded over gymnasium's modules
+
+
+def test_the_sandbox_is_measured_with_every_layer_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = sandbox.corpus(numpy=False)
+    few = {name: programs[name] for name in list(programs)[:2]}
+    monkeypatch.setattr(sandbox, "corpus", lambda numpy: few)
+    report = sandbox.report(repeats=1, steps=20, rounds=1)
+    finite(report)
+    assert set(report.details["slowdowns"]) <= set(few)
+    assert sum(figure.holds is not None for figure in report.figures) >= 5
 
 
 def test_the_native_engine_is_measured_and_the_real_one_left_out_where_told() -> None:
