@@ -192,7 +192,7 @@ def syntax_tree(source: str | bytes) -> ast.Module:
         ProgramRejected: ``no_code`` (blank, or prose), ``syntax_error`` (or no text), ``too_long`` (or too deep).
     """
     try:
-        return reading.parse(source)
+        return reading.parse(source)[0]
     except ProgramRejected as refused:
         code = CODE_OF.get(refused.code, refused.code)
         if code == "syntax_error" and isinstance(source, str) and not _CODE_LINE.search(source):

@@ -26,8 +26,9 @@ from metagym.spade.validation.repeats import check_repeats, check_seeds_matter
 from metagym.spade.validation.report import CODES, MAX_DETAIL, STAGES, VERSION, Refusal, ValidationReport
 from metagym.spade.validation.settings import ValidationSettings
 from metagym.spade.validation.static import check_static, from_policy, parsed
+from metagym.spade.validation.trivial import check_trivial, exchanged
 from metagym.spade.validation.walks import Walk, play_all
-from metagym.spade.validation.worth import check_length, check_references, check_trivial, exchanged, references
+from metagym.spade.validation.worth import check_length, check_references, references
 
 LIMITS = Limits(cpu_s=60.0)
 """Limits where nothing else is said: a validation plays some thousands of steps in one worker."""

@@ -23,7 +23,8 @@ class ValidationSettings:
             can know them.
         seeds: Seeds that a program is played on, 3 to 32. Leaks are found by comparing seeds: fewer than 6 see less.
         oracle_share: Least share of the seeds on which the reference solution succeeds, above 0 to 1.
-        trivial_share: Greatest share of episodes that a policy without thought may win, 0 to below 1.
+        trivial_share: Greatest share of episodes that a policy without thought may win, 0 to below 1. A policy above it
+            is tried on three times as many further seeds, and those decide.
         min_steps: Least steps that the reference solution takes (median over the seeds), at least 1.
         novelty: Compare with programs that are known.
         near_duplicate: Least similarity of syntax trees that makes a program a near duplicate, above 0 to 1. Programs
