@@ -54,16 +54,22 @@ class WorkerProcess:
         self._zygote, self._pidfd = zygote, pidfd
         self._lock = threading.Lock()
 
+    def signal(self) -> None:
+        """Ends the worker at once; the descriptors stay open."""
+        with self._lock:
+            if self._pidfd >= 0:
+                # By pidfd: it names this process for ever, whoever gets its number next.
+                with contextlib.suppress(OSError):
+                    signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
     def kill(self) -> None:
         """Ends the worker at once and frees its descriptors; a second call does nothing."""
+        self.signal()
         with self._lock:
-            pidfd, self._pidfd = self._pidfd, -1
-        if pidfd >= 0:
-            # By pidfd: it names this process for ever, whoever gets its number next.
-            with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-            os.close(pidfd)
-            self.socket.close()
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+                self._pidfd = -1
+                self.socket.close()
 
     def status(self) -> int | None:
         """Ends the worker and tells how it ended: exit code, or minus the signal; None where nobody knows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import struct
 import threading
@@ -22,6 +21,7 @@ from metagym.sandbox.operations import Ask, Drop, Operation, Play, Reset, Start,
 from metagym.sandbox.processes import WorkerProcess
 
 _READ = 65_536
+_UNDER_WAY = 2
 T = TypeVar("T")
 
 
@@ -227,8 +227,9 @@ class Program:
 class AsyncChannel:
     """Conversation with a worker on an event loop.
 
-    What several coroutines ask in one turn of the loop goes out as one message, and what they ask while it is under
-    way as the next. It belongs to the loop that it was made in.
+    What several coroutines ask in one turn of the loop goes out as one message. A second one may follow before the
+    first is answered in full, so that the worker does not wait for the loop; what is asked while both are under way is
+    collected for the next. It belongs to the loop that it was made in.
 
     Args:
         worker: A fresh worker.
@@ -241,6 +242,7 @@ class AsyncChannel:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[list[Any], asyncio.Future[Any]]] = deque()
         self._sent: deque[tuple[list[Any], asyncio.Future[Any]]] = deque()
+        self._open: deque[int] = deque()  # answers that each message under way still owes
         self._unsent, self._writing = b"", False
         self._planned = False
         self._timer: asyncio.TimerHandle | None = None
@@ -262,7 +264,7 @@ class AsyncChannel:
             future.set_exception(again(self.talk.ended))
             return future
         self._waiting.append((operation, future))
-        if not self._sent and not self._planned:
+        if len(self._open) < _UNDER_WAY and not self._planned:
             self._planned = True
             self._loop.call_soon(self._send)
         return future
@@ -278,9 +280,12 @@ class AsyncChannel:
 
     def abandon(self) -> None:
         """The same, from any thread and after the loop's end."""
-        self.talk.worker.kill()
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        # The descriptors are closed on the loop, which knows them by number: another program may get the number next.
+        self.talk.worker.signal()
+        try:
             self._loop.call_soon_threadsafe(self.close)
+        except RuntimeError:  # the loop is closed
+            self.talk.worker.kill()
 
     def _send(self) -> None:
         self._planned = False
@@ -297,9 +302,12 @@ class AsyncChannel:
         message, count = parts[0]
         self._sent.extend(batch[:count])
         self._waiting.extend(batch[count:])
-        self._watch()
-        self._unsent = message
-        self._writable()
+        self._open.append(count)
+        if len(self._open) == 1:
+            self._watch()
+        self._unsent += message
+        if not self._writing:
+            self._writable()
 
     def _refuse(self, batch: list[tuple[list[Any], asyncio.Future[Any]]], error: BadInput) -> None:
         """One operation of a batch cannot be sent: it is told so, the others go on."""
@@ -340,6 +348,9 @@ class AsyncChannel:
             self._over(error)
             return
         for result in results:
+            self._open[0] -= 1
+            if not self._open[0]:
+                self._open.popleft()
             _, future = self._sent.popleft()
             if not future.done():
                 future.set_result(result)
@@ -348,7 +359,7 @@ class AsyncChannel:
         elif results:
             if self._sent:
                 self._watch()
-            elif self._waiting:
+            if self._waiting and len(self._open) < _UNDER_WAY and not self._planned:
                 self._send()
 
     def _watch(self) -> None:
@@ -387,6 +398,7 @@ class AsyncChannel:
             if not future.done():
                 future.set_exception(again(error))
         self._sent.clear()
+        self._open.clear()
         self._waiting.clear()
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from metagym.errors import BadOutput
 
 HEADER = struct.Struct(">I")
+_READ = 65_536
 REQUEST_BYTES = 2**20
 """Longest request: room for a source of 64 Ki characters with every character escaped. Requests come from the
 parent."""
@@ -109,30 +110,37 @@ class Frames:
         return messages
 
 
-def read(fd: int) -> Any:
-    """The worker's side: waits for one request; None at the end of the stream.
+class Requests:
+    """The worker's side: requests, one at a time.
 
-    Raises:
-        ValueError: The request is longer than `REQUEST_BYTES`.
+    Args:
+        fd: The socket to the parent.
     """
-    data = os.read(fd, 65_536)
-    while data and len(data) < HEADER.size:
-        more = os.read(fd, 65_536)
-        data = data + more if more else b""
-    if not data:
-        return None
-    (length,) = HEADER.unpack_from(data)
-    if length > REQUEST_BYTES:
-        raise ValueError(f"a request of {length:,} bytes")
-    if len(data) == HEADER.size + length:  # as nearly always: one read, one request
-        return _decode(data[HEADER.size :].decode("ascii"))
-    held = bytearray(data)
-    while len(held) < HEADER.size + length:
-        more = os.read(fd, 65_536)
-        if not more:
-            return None
-        held += more
-    return _decode(held[HEADER.size :].decode("ascii"))
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._held = fd, b""
+
+    def next(self) -> Any:
+        """Waits for the next request; None at the end of the stream.
+
+        Raises:
+            ValueError: The request is longer than `REQUEST_BYTES`.
+        """
+        held = self._held or os.read(self._fd, _READ)
+        end = HEADER.size
+        while len(held) < end or end == HEADER.size:
+            if len(held) >= HEADER.size:
+                end = HEADER.size + HEADER.unpack_from(held)[0]
+                if end > HEADER.size + REQUEST_BYTES:
+                    raise ValueError(f"a request of {end:,} bytes")
+                if len(held) >= end:
+                    break
+            more = os.read(self._fd, _READ)
+            if not more:
+                return None
+            held += more
+        self._held = held[end:]
+        return _decode(held[HEADER.size : end].decode("ascii"))
 
 
 def write(fd: int, payload: bytes) -> None:

@@ -26,6 +26,10 @@ FLUSH_S = 0.02
 """Results of a batch are sent off at least this often, so that a call that hangs loses few of the others'."""
 
 
+PIECE = 16
+"""Results of a batch that go off together: the parent reads them while the worker goes on with the rest."""
+
+
 def main(
     fd: int,
     zygote: int,
@@ -73,10 +77,8 @@ def main(
 
 def _serve(player: PlainPlayer, limits: Limits) -> int:
     """Answers requests until the parent closes its end; the exit code."""
-    while True:
-        request = wire.read(SOCKET)
-        if request is None:
-            return 0
+    requests = wire.Requests(SOCKET)
+    while (request := requests.next()) is not None:
         results: list[Any] = []
         sent_at = time.monotonic()
         for operation in request:
@@ -88,11 +90,12 @@ def _serve(player: PlainPlayer, limits: Limits) -> int:
             if result[0] == "killed":
                 _send(results, player, limits)
                 return 0
-            if (now := time.monotonic()) - sent_at > FLUSH_S:
+            if (now := time.monotonic()) - sent_at > FLUSH_S or len(results) == PIECE:
                 _send(results, player, limits)
                 results, sent_at = [], now
         if results:
             _send(results, player, limits)
+    return 0
 
 
 def _send(results: list[Any], player: PlainPlayer, limits: Limits) -> None:

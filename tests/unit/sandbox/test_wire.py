@@ -51,13 +51,19 @@ def test_any_bytes_are_messages_or_a_typed_error(data: bytes) -> None:
 
 def test_requests_are_read_whole_and_the_end_of_the_stream_is_none() -> None:
     theirs, ours = os.pipe()
+    requests = wire.Requests(theirs)
     try:
+        two = wire.packed(b"[1]") + wire.packed(b"[2]") + wire.packed(b"[3]")
+        os.write(ours, two[:-2])
+        assert requests.next() == [1] and requests.next() == [2]
+        os.write(ours, two[-2:])
+        assert requests.next() == [3]
         os.write(ours, wire.packed(wire.encode([["step", 0, "go"]])))
-        assert wire.read(theirs) == [["step", 0, "go"]]
+        assert requests.next() == [["step", 0, "go"]]
         os.write(ours, wire.HEADER.pack(20) + b"[1,")
         os.close(ours)
         ours = -1
-        assert wire.read(theirs) is None and wire.read(theirs) is None
+        assert requests.next() is None and requests.next() is None
     finally:
         os.close(theirs)
         if ours >= 0:
@@ -69,7 +75,7 @@ def test_a_request_above_the_limit_is_refused() -> None:
     try:
         os.write(ours, wire.HEADER.pack(wire.REQUEST_BYTES + 1))
         with pytest.raises(ValueError, match="a request of"):
-            wire.read(theirs)
+            wire.Requests(theirs).next()
     finally:
         os.close(theirs)
         os.close(ours)
