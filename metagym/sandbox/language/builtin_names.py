@@ -66,6 +66,8 @@ def template() -> dict[str, Any]:
         "_slots_": classes.slots,
         "_setattr_": guards.set_frozen,
         "_update_": guards.update,
+        "_marked_": guards.marked,
+        "_unmarked_": guards.unmarked,
         "_meta_": classes.Meta,
         "_abcmeta_": abc.ABCMeta,
         "_initvar_": dataclasses.InitVar,

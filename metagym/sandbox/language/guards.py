@@ -120,8 +120,8 @@ def text(ob: Any, name: str) -> Any:
     if value is None:
         return None
     if name in names.COPIES:
-        if isinstance(value, list):
-            return list(value)
+        if isinstance(value, list | tuple):
+            return type(value)(names.shown(item) if type(item) is str else item for item in value)
         return {names.shown(key) if type(key) is str else key: item for key, item in dict(value).items()}
     if type(value) is not str:
         raise AttributeError(f"{name} of {described(type(ob))} is not given to programs")
@@ -192,6 +192,20 @@ def update(ob: Any, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), 
     """``self.__dict__.update(...)``: one guarded write for each name."""
     for name, value in dict(values, **more).items():
         set_frozen(ob, name, value)
+
+
+def marked(keywords: Any) -> Any:
+    """The mapping of ``f(**mapping)``, with private names as parameters are called."""
+    if type(keywords) is not dict or not any(type(name) is str and name.startswith("_") for name in keywords):
+        return keywords
+    return {names.renamed(name) if type(name) is str else name: value for name, value in keywords.items()}
+
+
+def unmarked(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The mapping that a function takes as ``**kwargs``, with private names as the author knows them."""
+    if not any(name.startswith(names.MARK) for name in keywords):
+        return keywords
+    return {names.shown(name): value for name, value in keywords.items()}
 
 
 def vars_(*args: Any) -> dict[str, Any]:

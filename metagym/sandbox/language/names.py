@@ -48,15 +48,13 @@ SETTABLE = TEXTS - {"__module__"}
 """May be set on the program's own functions and classes, as decorators do."""
 
 COPIES = frozenset(
-    {"__annotations__", "__dataclass_fields__", "__members__"}
+    {"__annotations__", "__dataclass_fields__", "__members__", "__slots__", "__match_args__"}
     | {"_member_map_", "_member_names_", "_value2member_map_", "_field_defaults"}
 )
-"""Read through a guard that gives a copy of the mapping or list, which may belong to a class of the library."""
+"""Read through a guard that gives a copy of the mapping, list or tuple, which may belong to a class of the library."""
 
-PLAIN_READS = frozenset(
-    {"__cause__", "__context__", "__suppress_context__", "__notes__", "__slots__", "__match_args__"}
-)
-"""Read as they are: exceptions and tuples of text."""
+PLAIN_READS = frozenset({"__cause__", "__context__", "__suppress_context__", "__notes__"})
+"""Read as they are: exceptions, a truth value and texts."""
 
 CLASS_VARIABLES = frozenset({"__slots__", "__match_args__", "__doc__"})
 """Dunder names that a class body may assign, besides methods."""

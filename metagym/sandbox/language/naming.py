@@ -18,6 +18,14 @@ def last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def _as_mapping(node: ast.keyword) -> ast.keyword:
+    """``**{"_x": 1}`` for ``_x=1``."""
+    if node.arg is None or not names.is_private(node.arg):
+        return node
+    key = ast.copy_location(ast.Constant(node.arg), node.value)
+    return ast.copy_location(ast.keyword(None, ast.copy_location(ast.Dict([key], [node.value]), node.value)), node)
+
+
 def never_true(test: ast.expr) -> bool:
     """Whether a condition is ``__name__ == "__main__"`` or ``TYPE_CHECKING``."""
     if last_name(test) == "TYPE_CHECKING":
@@ -169,6 +177,8 @@ class Naming(ast.NodeTransformer):
                 raise self.reject("forbidden_name", node, f"no argument may be called {node.arg}; choose another name")
             node.arg = names.renamed(node.arg)
         node.value = self.visit(node.value)
+        if node.arg is None:
+            node.value = call("_marked_", node.value, at=node.value)
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
@@ -256,6 +266,12 @@ class Naming(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """The shapes in which dunder methods may be called by name."""
         function = node.func
+        if isinstance(function, ast.Name) and function.id == "dict" and "dict" not in self.bound:
+            node.args = [self.visit(argument) for argument in node.args]
+            for keyword in node.keywords:  # keys, and no names of parameters
+                keyword.value = self.visit(keyword.value)
+            node.keywords = [_as_mapping(keyword) for keyword in node.keywords]
+            return node
         if isinstance(function, ast.Attribute):
             if function.attr in names.CALLED:
                 return self._dunder_call(node, function)

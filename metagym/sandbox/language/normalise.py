@@ -80,7 +80,18 @@ class _Normaliser(Naming):
         node.returns = self.kept(node.returns)
         node.type_comment = None
         node.body = self.inside(node, node.body) or [ast.copy_location(ast.Pass(), node)]
+        if node.args.kwarg is not None:
+            self._unmark(node, node.args.kwarg)
         return node
+
+    @staticmethod
+    def _unmark(node: ast.FunctionDef, argument: ast.arg) -> None:
+        """Begins a function by giving the keys of its ``**kwargs`` the names that the author knows."""
+        names_it = ast.copy_location(ast.Name(argument.arg, ast.Load()), argument)
+        target = ast.copy_location(ast.Name(argument.arg, ast.Store()), argument)
+        first = ast.copy_location(ast.Assign([target], call("_unmarked_", names_it, at=argument)), argument)
+        has_doc = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+        node.body.insert(1 if has_doc else 0, first)
 
     def _definable(self, node: ast.FunctionDef) -> None:
         name = node.name

@@ -24,6 +24,21 @@ class Child(_Base):
 def _helper(_a, *_rest, _k=1, **_more): return _a + sum(_rest) + _k + len(_more)
 result = Child().show(), Child().mine(), _helper(1, 2, 3, _k=4), __secret, Child()._Base__y
 """,
+    "private names as keywords": """
+class A:
+    __slots__ = ("a", "_b")
+    def __init__(self, a=0, *, _b=1, **_more): self.a, self._b = a, (_b, _more)
+    def same(self, other): return all(getattr(self, s) == getattr(other, s) for s in self.__slots__)
+class B(A):
+    __slots__ = ()
+    def __init__(self, **kw): super().__init__(**kw)
+def f(**kw):
+    "Doc."
+    return kw
+def g(*args, **_kw): return _kw.get("_x"), f(**_kw)
+options = {"_b": 3, "c": 4}
+result = f(_x=1, y=2), dict(_x=1, **{"_y": 2}), A(**options)._b, B(_b=5, _z=6)._b, g(_x=7), A(1).same(A(1)), A.__slots__, f.__doc__, {**options}
+""",
     "global and nonlocal": """
 _count = 0
 def outer():
