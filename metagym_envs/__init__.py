@@ -8,3 +8,4 @@ def register() -> None:
     from metagym import register_family
 
     register_family("ALFWorld", "metagym_envs.alfworld:ALFWorld", actor="rules")
+    register_family("SearchQA", "metagym_envs.searchqa:SearchQA", actor="rules")
