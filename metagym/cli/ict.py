@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from metagym.cli.options import comma_list, free_folder, key_values, text_or_file, typed_text
-from metagym.errors import BadInput, MetaGymError, RunError
+from metagym.cli.options import comma_list, key_values, text_or_file, typed_text
+from metagym.cli.running import budget, resumable, run_folder
+from metagym.errors import BadInput
 
 app = typer.Typer(help="In-context training: a reflector rewrites the actor's system prompt.", no_args_is_help=True)
 
@@ -152,8 +151,8 @@ def run(
 
     values = dict(locals())
     config = _config(values, meta_turns, 8)
-    path = _run_folder(out, resume, config.family, config.seed)
-    with _resumable(path) as on_open, shown_run(config, quiet) as on_event:
+    path = run_folder(out, resume, f"ict-{config.family}", config.seed)
+    with resumable(path) as on_open, shown_run(config, quiet) as on_event:
         folder = asyncio.run(
             run_ict(
                 config,
@@ -161,7 +160,7 @@ def run(
                 resume=resume,
                 overwrite=overwrite,
                 cache_mode=cache,
-                budget=_budget(budget_calls, budget_tokens, budget_cost),
+                budget=budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
                 on_open=on_open,
@@ -218,7 +217,7 @@ def collect(
     if not rows.name:
         raise BadInput(f"rows cannot be written to {rows}: --rows names no file")
     path = out or rows.with_name(rows.name + ".run")
-    with _resumable(path) as on_open, shown_collect(config, meta_episodes, quiet) as on_event:
+    with resumable(path) as on_open, shown_collect(config, meta_episodes, quiet) as on_event:
         count, card = asyncio.run(
             collect_ict(
                 config,
@@ -228,7 +227,7 @@ def collect(
                 resume=resume,
                 overwrite=overwrite,
                 cache_mode=cache,
-                budget=_budget(budget_calls, budget_tokens, budget_cost),
+                budget=budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
                 on_open=on_open,
@@ -316,8 +315,8 @@ def evaluate(
         train_family,
         tuple(sorted(key_values(train_option).items())),
     )
-    path = _run_folder(out, resume, f"eval-{config.run.family}", config.run.seed)
-    with _resumable(path) as on_open, shown_eval(config, quiet) as on_event:
+    path = run_folder(out, resume, f"ict-eval-{config.run.family}", config.run.seed)
+    with resumable(path) as on_open, shown_eval(config, quiet) as on_event:
         result = asyncio.run(
             eval_ict(
                 config,
@@ -325,7 +324,7 @@ def evaluate(
                 resume=resume,
                 overwrite=overwrite,
                 cache_mode=cache,
-                budget=_budget(budget_calls, budget_tokens, budget_cost),
+                budget=budget(budget_calls, budget_tokens, budget_cost),
                 hosts=hosts,
                 concurrency=concurrency,
                 on_open=on_open,
@@ -336,31 +335,6 @@ def evaluate(
     typer.echo(f"run folder: {path}")
 
 
-def _run_folder(out: Path | None, resume: bool, name: str, seed: int) -> Path:
-    """Where the run goes: the folder asked for, or a new one under runs/."""
-    if resume and out is None:
-        raise BadInput("--resume needs --out: the folder of the run to go on with")
-    return out or free_folder(name, seed)
-
-
-@contextmanager
-def _resumable(path: Path) -> Iterator[Callable[[], None]]:
-    """Whoever stops a run, or whatever does, is told how it goes on; yields what is to be called once it is open."""
-    hint = f"{path} holds what was played and paid; go on with the same command, --out {path} and --resume"
-    opened: list[bool] = []
-    try:
-        yield lambda: opened.append(True)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped: {hint}" if opened else "stopped", err=True)
-        raise typer.Exit(130) from None
-    except (RunError, BadInput):
-        raise  # refused before it began
-    except MetaGymError:
-        if opened:
-            typer.echo(hint, err=True)
-        raise
-
-
 def _named(items: list[str] | None, option: str) -> list[tuple[str, str]]:
     pairs = []
     for item in items or []:
@@ -369,14 +343,6 @@ def _named(items: list[str] | None, option: str) -> list[tuple[str, str]]:
             raise BadInput(f"{option} is written name=..., got {item!r}")
         pairs.append((typed_text(name), value))
     return pairs
-
-
-def _budget(calls: int | None, tokens: int | None, cost: float | None) -> Any:
-    if calls is None and tokens is None and cost is None:
-        return None
-    from metagym.chat.accounts import Budget
-
-    return Budget(calls=calls, tokens=tokens, cost=cost)
 
 
 def _show_and_report(folder: Path, no_report: bool) -> None:

@@ -56,9 +56,9 @@ def typed_text(value: str) -> str:
         return value  # refused where it is used, with its position
 
 
-def free_folder(family: str, seed: int, root: Path = Path("runs")) -> Path:
-    """The first of ``runs/ict-<family>-<seed>``, ``...-2``, ... that does not exist."""
-    name = f"ict-{family.lower().replace('/', '-')}-{seed}"
+def free_folder(name: str, seed: int, root: Path = Path("runs")) -> Path:
+    """The first of ``runs/<name>-<seed>``, ``...-2``, ... that does not exist."""
+    name = f"{name.lower().replace('/', '-')}-{seed}"
     path, number = root / name, 1
     while path.exists():
         number += 1

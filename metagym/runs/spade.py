@@ -162,8 +162,8 @@ def export_pool(
         run: A run folder, or the file of an environment memory.
         folder: A new or empty folder.
         skill: Only programs of this skill.
-        least: Only programs with at least this win rate without the hint; unmeasured ones are left out if it is above 0.
-        most: Only programs with at most this win rate; unmeasured ones are left out if it is below 1.
+        least: Only programs of at least this win rate without the hint; above 0 unmeasured ones are left out.
+        most: Only programs of at most this win rate; below 1 unmeasured ones are left out.
 
     Raises:
         NoTasks: No program is left.
