@@ -29,7 +29,7 @@ def plain_array(result: Any) -> Any:
     Raises:
         TypeError: It is an array of objects, dates or time spans.
     """
-    if type(result) is np.ndarray and result.dtype.char in _REFUSED_KINDS:
+    if isinstance(result, np.ndarray) and result.dtype.char in _REFUSED_KINDS:
         raise TypeError(_WHAT[result.dtype.char])
     return result
 
@@ -39,7 +39,7 @@ def checked(real: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         result = real(*args, **kwargs)
-        if type(result) is np.ndarray and result.dtype.char in _REFUSED_KINDS:
+        if isinstance(result, np.ndarray) and result.dtype.char in _REFUSED_KINDS:
             plain_array(result)
         return result
 
@@ -306,7 +306,7 @@ NUMPY = (
         "mintypecode typename "
         "ScalarType sctypeDict typecodes",
     )
-    .refuse("use the functions of numpy itself", "char core dtypes emath f2py ma polynomial strings testing")
+    .refuse("use the functions of numpy itself", "char core dtypes emath f2py polynomial strings testing")
     .refuse("use float64 or complex128: these differ between machines", "float128 complex256")
 )
 
@@ -347,6 +347,19 @@ EXCEPTIONS = Table("numpy.exceptions", numpy=True).real(
     "AxisError ComplexWarning DTypePromotionError RankWarning TooHardError VisibleDeprecationWarning "
     "ModuleDeprecationWarning",
 )
+_MASKED = (
+    "array masked_array masked_where masked_equal masked_not_equal masked_greater masked_greater_equal masked_less "
+    "masked_less_equal masked_inside masked_outside masked_invalid masked_values masked_all getmask getmaskarray "
+    "make_mask filled compressed count is_masked isMaskedArray sum mean median std var min max argmin argmax any all "
+    "where concatenate average cumsum ones zeros unique sort"
+)
+MASKED = (
+    Table("numpy.ma", numpy=True)
+    .ours("arrays in, arrays with masks out", **_module(np.ma, _MASKED))
+    .ours("constants and a type for isinstance", masked=np.ma.masked, nomask=np.ma.nomask)
+    .ours("a type for isinstance", MaskedArray=Form("numpy.ma.MaskedArray", np.ma.MaskedArray))
+    .rest("use the functions of numpy itself, with a mask as index")
+)
 LIB = Table("numpy.lib", real="", numpy=True).refuse("use the functions of numpy itself", "recfunctions npyio format")
 STRIDES = (
     Table("numpy.lib.stride_tricks", numpy=True)
@@ -358,4 +371,4 @@ STRIDES = (
     .refuse("it reads outside of arrays; use sliding_window_view", "as_strided")
 )
 
-TABLES = (NUMPY, LINALG, FFT, TYPING, EXCEPTIONS, LIB, STRIDES)
+TABLES = (NUMPY, LINALG, FFT, MASKED, TYPING, EXCEPTIONS, LIB, STRIDES)

@@ -89,6 +89,8 @@ def read_guarded(ob: Any, name: str) -> Any:
     if name in GUARDED_ATTRIBUTES or name == CAST:
         np = sys.modules.get("numpy")
         if np is not None and issubclass(type(ob), (np.ndarray, np.generic, np.random.BitGenerator)):
+            if name == "data" and type(ob) is np.ma.MaskedArray:
+                return ob.data  # an array, where others give their memory
             if name != CAST:
                 raise AttributeError(f"{name} of {type(ob).__name__} is not offered: {GUARDED_ATTRIBUTES[name]}")
             from metagym.sandbox.facades.arrays import checked

@@ -192,11 +192,19 @@ def signature(obj: Any) -> Signature:
     """
     if not callable(obj):
         raise TypeError(f"{type(obj).__name__} object is not callable")
-    found = inspect.signature(obj, follow_wrapped=False).parameters.values()
-    known = written_by_program(getattr(obj, "__func__", obj)) or written_by_program(type(obj))
-    ours = {each.name: Parameter(each.name, each.kind, _default(each.default, known)) for each in found}
+    function = inspect.unwrap(obj)
+    known = written_by_program(getattr(function, "__func__", function)) or written_by_program(type(function))
+    found = inspect.signature(function)
+    ours = {
+        each.name: Parameter(each.name, each.kind, _default(each.default, known), _annotation(each.annotation, known))
+        for each in found.parameters.values()
+    }
     shown = ", ".join(_declared(each) for each in ours.values())
-    return Signature(types.MappingProxyType(ours), text=f"({shown})")
+    return Signature(types.MappingProxyType(ours), _annotation(found.return_annotation, known), f"({shown})")
+
+
+def _annotation(value: Any, known: bool) -> Any:
+    return _Empty if value is inspect.Parameter.empty or not known else value
 
 
 _PLAIN = (type(None), bool, int, float, str, bytes)

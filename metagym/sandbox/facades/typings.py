@@ -15,7 +15,8 @@ import re
 from typing import Any, NoReturn
 
 from metagym.sandbox.facades.facade import Table
-from metagym.sandbox.facades.forms import Form
+from metagym.sandbox.facades.forms import OPTIONAL, UNION, Form, get_args, get_origin
+from metagym.sandbox.facades.names import written_by_program
 from metagym.sandbox.facades.records import NamedTupleForm
 
 
@@ -45,6 +46,28 @@ def assert_never(arg: Any, /) -> NoReturn:
 def decorator_with(*_: Any, **__: Any) -> Any:
     """Gives a decorator that changes nothing."""
     return _same
+
+
+def get_type_hints(obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False) -> dict[str, Any]:
+    """``typing.get_type_hints`` of a function or class of the program: the annotations that were kept.
+
+    Nothing is evaluated: an annotation that is text, or that was not kept, is `object`.
+    """
+    kinds = reversed(obj.__mro__) if isinstance(obj, type) else (getattr(obj, "__func__", obj),)
+    found: dict[str, Any] = {}
+    for kind in kinds:
+        if written_by_program(kind):
+            found |= kind.__dict__.get("__annotations__", {}) if isinstance(kind, type) else kind.__annotations__
+    return {name: _hint(kind, include_extras) for name, kind in found.items()}
+
+
+def _hint(kind: Any, include_extras: bool) -> Any:
+    if kind is None or isinstance(kind, str):
+        return type(None) if kind is None else object
+    origin = kind.__of__ if isinstance(kind, Form) else None
+    if origin is not None and origin.__name__ == "typing.Annotated" and not include_extras:
+        return kind.__args__[0]
+    return kind
 
 
 def new_type(name: str, tp: Any = None) -> Form:
@@ -122,7 +145,7 @@ _ABSTRACT = (
     "AsyncIterator Awaitable Coroutine"
 )
 _FORMS = (
-    "Any Union Optional Literal LiteralString Final ClassVar Annotated NoReturn Never Self Concatenate Unpack Required "
+    "Any Literal LiteralString Final ClassVar Annotated NoReturn Never Self Concatenate Unpack Required "
     "NotRequired ReadOnly TypeAlias TypeGuard TypeIs TypeForm NoDefault IO TextIO BinaryIO"
 )
 
@@ -160,6 +183,11 @@ _NAMES: dict[str, Any] = {
     **_SUPPORTS,
     "Any": Form("typing.Any", base=object),
     "Type": Form("typing.Type", type),
+    "Union": UNION,
+    "Optional": OPTIONAL,
+    "get_args": get_args,
+    "get_origin": get_origin,
+    "get_type_hints": get_type_hints,
     "Text": str,
     "ByteString": Form("typing.ByteString", (bytes, bytearray)),
     "AnyStr": Form("~AnyStr"),
@@ -188,9 +216,9 @@ _NAMES: dict[str, Any] = {
     "TYPE_CHECKING": False,
 }
 
-_HINT = "annotations are not kept, so there is nothing to ask; keep types in a dict of your own"
+_HINT = "little of an annotation is kept; keep types in a dict of your own"
 _WHY = "inert: it names a type and does nothing"
-_REFUSED = "get_type_hints get_args get_origin get_overloads clear_overloads get_protocol_members evaluate_forward_ref"
+_REFUSED = "get_overloads clear_overloads get_protocol_members evaluate_forward_ref"
 
 TABLES = tuple(
     Table(name, real="")

@@ -216,6 +216,7 @@ def test_memory_of_an_array_of_objects_cannot_be_written() -> None:
     assert objects.dtype == object  # operators stand before no facade
     with pytest.raises(AttributeError, match="shows memory"):
         read_guarded(objects, "data")
+    assert read_guarded(np.ma.masked_array([1, 2]), "data").tolist() == [1, 2]
     scope = run("import struct, io, array, numpy as np")
     for write in (
         lambda: scope["struct"].pack_into("<q", objects, 0, 5),
