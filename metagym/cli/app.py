@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import ict, models, sandbox, show, skills
+from metagym.cli import ict, models, sandbox, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(ict.app, name="ict")
+app.add_typer(spade.app, name="spade")
 app.add_typer(models.app, name="models")
 app.add_typer(skills.app, name="skills")
 app.add_typer(sandbox.app, name="sandbox")

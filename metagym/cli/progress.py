@@ -99,3 +99,42 @@ def shown_eval(config: EvalConfig, quiet: bool) -> Iterator[Callable[[str, int, 
             bar(event)
 
         yield told
+
+
+@contextmanager
+def shown_rounds(total: int, title: str, quiet: bool) -> Iterator[Callable[[Any], None]]:
+    """A bar over the slots of a run of SPADE or another loop whose events have `kind` and `value`.
+
+    Args:
+        total: Slots of all rounds.
+        title: What the bar counts.
+        quiet: No bar.
+    """
+    if quiet:
+        yield lambda event: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    progress = Progress(*columns, console=Console(stderr=True))
+    task = progress.add_task(title, total=total, note="")
+    counts = {"design": 0, "accepted": 0}
+
+    def told(event: Any) -> None:
+        progress.start()
+        if event.kind == "design":
+            counts["design"] += 1
+            counts["accepted"] += event.value.ok
+            progress.update(task, note=f"{counts['accepted']} of {counts['design']} accepted")
+        if event.kind == "round":
+            progress.update(task, completed=(event.round + 1) * total // max(1, event.rounds))
+
+    try:
+        yield told
+    finally:
+        if progress.live.is_started:
+            progress.stop()

@@ -15,11 +15,12 @@ from metagym.runs.notices import notices
 from metagym.runs.results import Curve, Results, load_results
 
 
-def _table(title: str) -> Table:
+def titled(title: str) -> Table:
+    """An empty table in the command's style."""
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _plain(width: int | None = None) -> Console:
+def plain_console(width: int | None = None) -> Console:
     """A console that takes texts as they are: a task type may hold what looks like markup."""
     return Console(markup=False, emoji=False, highlight=False, width=width)
 
@@ -36,7 +37,7 @@ def played(results: Results) -> str:
 
 def print_run(folder: Path, console: Console | None = None) -> None:
     """Success per meta-turn with intervals, per task type, and what the reader must be warned of."""
-    out = console or _plain()
+    out = console or plain_console()
     results = load_results(folder)
     curves = [curve for curve in results.curves if curve.points]
     out.print(Text(played(results), style="bold"))
@@ -70,7 +71,7 @@ def _fitting(types: Sequence[str], room: int) -> int:
 
 def _curve_table(curves: Sequence[Curve], title: str, types: Sequence[str], first: bool) -> Table:
     several = len(curves) > 1 or bool(curves[0].arm)
-    table = _table(title)
+    table = titled(title)
     if several:
         table.add_column("arm", no_wrap=True)
     table.add_column("turn", justify="right", no_wrap=True)
@@ -104,7 +105,7 @@ def arms_table(rows: Sequence[Row], config: EvalConfig, game: str) -> Table:
     kinds_of_model = {row.backend for row in rows}
     models = f", models: {rows[0].backend}" if len(kinds_of_model) == 1 else ""
     size = f"{run.eval_tasks} held-out tasks, {seeds}, batches of {run.batch_size}"
-    table = _table(f"{game}{source}: {size}{models}")
+    table = titled(f"{game}{source}: {size}{models}")
     table.add_column("task type", no_wrap=True)
     table.add_column("arm" if models else "arm (models)")
     table.add_column("success", no_wrap=True)
@@ -129,7 +130,7 @@ def arms_table(rows: Sequence[Row], config: EvalConfig, game: str) -> Table:
 def print_table(table: Table, markdown: bool = False) -> None:
     """Prints a table, as Markdown if asked."""
     if not markdown:
-        _plain().print(table)
+        plain_console().print(table)
         return
     cells = [[_cell(cell) for cell in column.cells] for column in table.columns]
     lines = ["| " + " | ".join(_cell(column.header) for column in table.columns) + " |", "|---" * len(cells) + "|"]

@@ -82,6 +82,7 @@ class Event:
         value: The record: `Design`, `Played`, `Paid`, or the summary as JSON.
         seconds: Wall-clock time of the work; 0.0 where it was read from the records.
         key: Of the record.
+        rounds: Rounds of the whole run.
     """
 
     kind: str
@@ -90,6 +91,7 @@ class Event:
     value: Any
     seconds: float
     key: str
+    rounds: int = 0
 
 
 class Loop:
@@ -192,7 +194,7 @@ class Loop:
             items.append((key, made[-1].to_json()))
         self.records.append_many(items)
         for (key, _), one in zip(items, made, strict=True):
-            self.on_event(Event("reward", round, one.slot, one, 0.0, key))
+            self.on_event(Event("reward", round, one.slot, one, 0.0, key, self.config.rounds))
         return made
 
     async def _phase(
@@ -229,7 +231,7 @@ class Loop:
                 key = f"round/{round}/slot/{slot}/{kind}"
                 made.append(settle(slot, value))
                 pending.append((key, made[-1].to_json()))
-                events.append(Event(kind, round, slot, made[-1], seconds, key))
+                events.append(Event(kind, round, slot, made[-1], seconds, key, self.config.rounds))
             if not at_once or len(made) == len(wanted):
                 if at_once:
                     self._check(made)
@@ -303,7 +305,7 @@ class Loop:
         }
         key = f"round/{round}/summary"
         self.records.append_many([(key, summary)])
-        self.on_event(Event("round", round, -1, summary, 0.0, key))
+        self.on_event(Event("round", round, -1, summary, 0.0, key, self.config.rounds))
 
     def _learn(self, slots: Sequence[Slot]) -> None:
         """Stand-ins learn from what was recorded, so that a resumed run finds them as an uninterrupted one."""

@@ -164,7 +164,7 @@ class Bandit(_Scripted):
 
 
 class Mutator(_Scripted):
-    """Edits a program of the memory: a rule is added or taken away, and every second time a pin as well.
+    """Edits a program of the memory: two rules are added or taken away, and every second time a pin as well.
 
     Args:
         start: Pins of the programs that it begins with.
@@ -186,9 +186,9 @@ class Mutator(_Scripted):
         lock = _LOCK.search(parent.record.source)
         assert lock is not None
         pins, kept = int(lock[1]), set(filter(None, (lock[2] or "").split(", ")))
-        kept ^= {draws.choice(names)}
+        kept ^= set(draws.sample(names, 2))
         if draws.random() < 0.5:
-            pins = min(self.most, max(2, pins + draws.choice((-1, 1, 1))))
+            pins = min(self.most, max(2, pins + draws.choice((-1, 1, 1, 1))))
         return fenced(number_lock(pins, kept, brief.skill, (parent.digest,)))
 
 
