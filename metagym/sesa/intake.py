@@ -53,7 +53,7 @@ def take_in(bank: SkillBank, report: ImportReport) -> TakenIn:
             if own and own[1] in bank and own[1] != card.id:
                 edited = bank.replace(own[1], card)
                 counts["replaced" if isinstance(edited, Added) else "known"] += 1
-                if os.path.samefile(place, card_file(bank.path, own[1])):
+                if os.path.realpath(place) == os.path.realpath(card_file(bank.path, own[1])):
                     os.unlink(place)  # its text is in the bank now; the next flush writes the old card's file again
             else:
                 fresh.append(card)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from metagym.checks import whole
 from metagym.sesa.cards import SkillCard
-from metagym.sesa.skills import FoundCard
+from metagym.sesa.snapshots import FoundCard
 
 RETRIEVE_K = 3
 """Cards per question, as EvolveR retrieves."""

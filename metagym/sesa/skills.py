@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,49 +21,10 @@ from metagym.sesa.cards import SkillCard, question_sha256
 from metagym.sesa.dedup import Added, Duplicate, Outcome, Refused, plan
 from metagym.sesa.embedders import Embedder, Vectors, checked
 from metagym.sesa.opposites import opposites
-from metagym.sesa.state import BankEntry, State
+from metagym.sesa.snapshots import BankSnapshot, CardRows, FoundCard, search
+from metagym.sesa.state import BankEntry
 from metagym.sesa.store import BankStore
-from metagym.sesa.vectors import close_pairs, nearest
-
-
-@dataclass(frozen=True)
-class FoundCard:
-    """A card that a search found.
-
-    Attributes:
-        card: The card.
-        score: Cosine to the query, in [-1, 1], rounded to 6 places.
-    """
-
-    card: SkillCard
-    score: float
-
-
-@dataclass(frozen=True)
-class BankSnapshot:
-    """A bank at one moment; nothing that happens later changes it, and nothing in it leads back to the bank.
-
-    Attributes:
-        seq: Number of events.
-        digest: SHA-256 chained over them; with `seq` it names the state of a bank in reports.
-        entries: All entries, in the order of their adding.
-    """
-
-    seq: int
-    digest: str
-    entries: tuple[BankEntry, ...]
-    _rows: Vectors
-    _embedder: Embedder
-
-    @property
-    def active(self) -> tuple[BankEntry, ...]:
-        """Entries that retrieval sees."""
-        return tuple(entry for entry in self.entries if entry.status == "active")
-
-    def search(self, query: str, k: int) -> tuple[FoundCard, ...]:
-        """As `SkillBank.search`."""
-        live = np.fromiter((entry.status == "active" for entry in self.entries), bool, len(self.entries))
-        return _search(self._embedder, self._rows, live, [entry.card for entry in self.entries], query, k)
+from metagym.sesa.vectors import close_pairs
 
 
 class SkillBank:
@@ -170,7 +131,7 @@ class SkillBank:
         """
         with self._store.threads:
             rows, live, ids = self._store.table.rows, self._store.state.live, self._store.state.ids
-            return _search(self.embedder, rows, live, _Cards(self._store.state, ids), query, k)
+            return search(self.embedder, rows, live, CardRows(self._store.state, ids), query, k)
 
     def snapshot(self) -> BankSnapshot:
         """The bank as it is now; see `BankSnapshot`."""
@@ -360,6 +321,10 @@ class SkillBank:
         """
         return [] if self.read_only else self._store.flush()
 
+    def release(self) -> None:
+        """Closes without a flush, as a kill would; nothing acknowledged is lost by it."""
+        self._store.release()
+
     def close(self) -> None:
         """Flushes and closes; a second call does nothing."""
         self._store.close()
@@ -382,28 +347,3 @@ class SkillBank:
 
     def _ordered(self) -> Iterator[BankEntry]:
         return (self._store.state.entries[id_] for id_ in self._store.state.ids)
-
-
-class _Cards(Sequence[SkillCard]):
-    """Cards by row, without a list of all of them for each search."""
-
-    def __init__(self, state: State, ids: list[str]) -> None:
-        self._state, self._ids = state, ids
-
-    def __getitem__(self, row: Any) -> Any:
-        return self._state.entries[self._ids[row]].card
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-
-def _search(
-    embedder: Embedder, rows: Vectors, live: Any, cards: Sequence[SkillCard], query: str, k: int
-) -> tuple[FoundCard, ...]:
-    if not isinstance(query, str):
-        raise BadInput(f"a query is a text, got {shown(query)}")
-    if whole("k", k, 0) == 0 or not live.any():
-        return ()
-    vector = checked(embedder, [query])[0]
-    found = [FoundCard(cards[row], round(score, 6)) for row, score in nearest(rows, live, vector, k)]
-    return tuple(sorted(found, key=lambda one: (-one.score, one.card.id))[:k])

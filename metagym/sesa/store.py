@@ -61,8 +61,9 @@ class BankStore:
             maker = load_embedder("hash" if embedder is None else embedder)
             files.write_manifest(self.path, files.new_manifest(identity(maker), DEDUP if wanted is None else wanted))
         manifest = files.read_manifest(self.path)
-        self.embedder = load_embedder(manifest["embedder"]["name"] if embedder is None else embedder)
-        files.check_embedder(self.path, manifest["embedder"], identity(self.embedder))
+        kept = manifest["embedder"]
+        self.embedder = load_embedder(f"{kept['name']}:{kept['dim']}" if embedder is None else embedder)
+        files.check_embedder(self.path, kept, identity(self.embedder))
         self.threshold = manifest["dedup"]["threshold"]
         if wanted is not None and wanted != self.threshold:
             raise BadInput(f"{self.path} was made with the threshold {self.threshold:g} and is opened with {wanted:g}")

@@ -1,0 +1,120 @@
+"""What the skill bank costs: adding with deduplication, durable batches, retrieval."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import Figure, Report, at_least, at_most, settled, told
+from metagym.seeding import rng
+from metagym.sesa import SkillBank, SkillCard
+from metagym.sesa.dedup import Added
+
+_WORDS = (
+    "actor album answer article author award battle birth book born bridge brother building capital career castle "
+    "cathedral century chain character church city claim clue club coach coast college combine commander company "
+    "compare composer confirm conflict country couple criterion date daughter decade decide describe detail director "
+    "document dynasty edition editor emperor empire entity episode event evidence exact family father festival fiction "
+    "film final first follow formula founder fragment friend full game genre governor graph group guess harbour hill "
+    "history hop hospital identify image index infer island journal judge key king label language law league letter "
+    "library line link list location magazine maker map mayor measure member merge mention method minister mission "
+    "month mother mountain museum name narrow nation network newspaper novel number object office opera order origin "
+    "page painter palace parish partner passage person phrase place planet player poem population position precise "
+    "president prize producer professor programme proof province publish query question quote rank reader record "
+    "region related relation release report resolve result return reverse river road role route ruler rumour scene "
+    "school scientist season second section sentence series settle ship singer sister soldier song source space "
+    "species spouse stadium stage state station step story studio style subject support symbol table team temple term "
+    "theatre theory title topic tower town trace track tradition treaty tribe university valley verify version village "
+    "voice volume war water wife winner witness word work writer year zone"
+).split()
+_SLOTS = ("{entity}", "{relation}", "{constraint}")
+
+
+def made_up(count: int, seed: int = 0, length: int = 30) -> list[SkillCard]:
+    """Cards of a distilled card's size (about 60 words), no two of them alike."""
+    random = rng(seed, "benchmarks/skills")
+    out = []
+    for number in range(count):
+        words = random.choices(_WORDS, k=2 * length)
+        template = f"{' '.join(random.choices(_WORDS, k=4))} {random.choice(_SLOTS)}"
+        out.append(
+            SkillCard(
+                f"{' '.join(words[:length])} {number}",
+                " ".join(words[length : length * 3 // 2]),
+                " ".join(words[length * 3 // 2 :]),
+                template,
+                source="failure",
+            )
+        )
+    return out
+
+
+def questions(count: int, seed: int = 1) -> list[str]:
+    """Questions of 14 words."""
+    random = rng(seed, "benchmarks/skills/questions")
+    return [" ".join(random.choices(_WORDS, k=14)) + "?" for _ in range(count)]
+
+
+@contextmanager
+def bank(embedder: str, cards: list[SkillCard], folder: str) -> Iterator[SkillBank]:
+    """A bank that holds cards; it is closed without the files of its cards, which no figure is about."""
+    opened = SkillBank.open(Path(folder) / f"{embedder}-{len(cards)}", embedder=embedder)
+    for start in range(0, len(cards), 2000):
+        opened.add_many(cards[start : start + 2000])
+    try:
+        yield opened
+    finally:
+        opened.release()
+
+
+def _timed(work: Callable[[Any], Any], inputs: list[Any]) -> list[float]:
+    spent = []
+    for given in inputs:
+        started = time.perf_counter()
+        work(given)
+        spent.append(time.perf_counter() - started)
+    return spent
+
+
+def figures(embedder: str, adds_at: int, searches_at: int, repeats: int, folder: str) -> list[Figure]:
+    """The figures of one embedder."""
+    cards = made_up(searches_at + repeats + 10 * max(repeats, 100))
+    base, rest = cards[:adds_at], cards[searches_at:]
+    out = []
+    with bank(embedder, base, folder) as opened, settled():
+        singles = _timed(opened.add, rest[:repeats])
+        batches = [rest[start : start + 100] for start in range(repeats, len(rest), 100)]
+        durable = [len(batch) / spent for batch, spent in zip(batches, _timed(opened.add_many, batches), strict=True)]
+        per_card = [1e3 / rate for rate in durable]
+        new = sum(isinstance(outcome, Added) for outcome in opened.add_many(made_up(100, seed=9)))
+    size = f"{adds_at:,} cards, {embedder}"
+    out += [
+        at_most(
+            1, f"add + dedup of a card in a batch of 100, at {size}", per_card, "ms", "embedding and fsync included"
+        ),
+        at_most(
+            1, f"add + dedup of a single card, at {size}", [value * 1e3 for value in singles], "ms", "one fsync each"
+        ),
+        at_least(2000, f"durable adds in batches of 100, at {size}", durable, "1/s", "one fsync per batch"),
+    ]
+    with bank(embedder, cards[:searches_at], folder) as opened, settled():
+        asked = questions(max(repeats, 20) + 5)
+        searches = _timed(lambda question: opened.search(question, 3), asked)[5:]
+    out += [
+        at_most(3, f"search for 3 cards, p50, at {searches_at:,} cards, {embedder}", [s * 1e3 for s in searches], "ms"),
+        told(f"cards of another seed that were new, {embedder}", [float(new)], "of 100"),
+    ]
+    return out
+
+
+def report(adds_at: int = 10_000, searches_at: int = 100_000, repeats: int = 101) -> Report:
+    """Measures the embedders that are installed."""
+    names = ["hash", *(["wordllama"] if importlib.util.find_spec("wordllama") else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        found = [one for name in names for one in figures(name, adds_at, searches_at, repeats, folder)]
+    return Report("skills", "the skill bank: adding, deduplication, retrieval", found, {"embedders": names})
