@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import ict, models, sandbox, show, skills, spade
+from metagym.cli import ict, models, sandbox, search, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.add_typer(spade.app, name="spade")
 app.add_typer(models.app, name="models")
 app.add_typer(skills.app, name="skills")
 app.add_typer(sandbox.app, name="sandbox")
+app.command()(search.serve_search)
 app.command()(show.report)
 app.command()(show.compare)
 app.command()(show.envs)

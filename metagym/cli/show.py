@@ -80,6 +80,8 @@ _EXTRAS = {
     "openai": ("OpenAI-compatible servers", ("httpx2",)),
     "llama": ("llama.cpp in process", ("xllamacpp",)),
     "hf": ("transformers in process", ("torch", "transformers")),
+    "search": ("search with bm25s; FTS5 needs nothing", ("bm25s",)),
+    "tantivy": ("search with tantivy", ("tantivy",)),
 }
 
 
