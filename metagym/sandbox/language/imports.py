@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from metagym.errors import ProgramRejected
 from metagym.sandbox import facades
 
+_LONGEST = 200
+"""Longest name for which a hint is looked up, in characters."""
+
 
 class Imports:
     """The imports of one program.
@@ -70,6 +73,8 @@ class Imports:
 
     def hint(self, module: str, name: str | None) -> str:
         """Why a module or a name of it is not there, and the way out."""
+        if len(module) > _LONGEST or (name is not None and len(name) > _LONGEST):
+            return f"no module or name is longer than {_LONGEST} characters"
         return facades.hint(module, name, self.numpy).rstrip(".")
 
     def judge(self, node: ast.Attribute) -> None:
@@ -78,6 +83,11 @@ class Imports:
         Raises:
             ProgramRejected: ``forbidden_attribute``.
         """
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not (isinstance(root, ast.Name) and self.bound.get(root.id)):
+            return
         module = self._module(node.value)
         offered = facades.exported(module, self.numpy) if module else None
         if offered is None:

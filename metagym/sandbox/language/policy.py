@@ -103,7 +103,8 @@ class Policy(RestrictingNodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Reads are guarded in the full mode; writes never, a program can only reach containers of its own."""
         if self.full and isinstance(node.ctx, ast.Load):
-            return super().visit_Subscript(node)
+            node = self.node_contents_visit(node)
+            return call("_getitem_", node.value, node.slice, at=node)
         return self.node_contents_visit(node)
 
     # --- statements and calls
