@@ -188,7 +188,12 @@ class SandboxPool:
             return AsyncProgram(
                 AsyncInProcess(inside), limits, self._info(_value(operation, raw, limits), source, inside.layers)
             )
-        worker = await asyncio.to_thread(self._fork, limits)
+        forking = asyncio.ensure_future(asyncio.to_thread(self._fork, limits))
+        try:
+            worker = await asyncio.shield(forking)
+        except asyncio.CancelledError:
+            forking.add_done_callback(_unwanted)  # the thread goes on, and its worker has no other owner
+            raise
         channel = AsyncChannel(worker, limits, self._required)
         try:
             raw = await channel.ask(operation.write(limits))
@@ -368,6 +373,11 @@ def _value(operation: Load, raw: Any, limits: Limits) -> dict[str, Any]:
     if isinstance(found, Exception):
         raise found
     return found
+
+
+def _unwanted(forking: asyncio.Future[WorkerProcess]) -> None:
+    if not forking.cancelled() and forking.exception() is None:
+        forking.result().kill()
 
 
 def _close_shared() -> None:

@@ -52,12 +52,12 @@ class WorkerProcess:
     def __init__(self, zygote: ZygoteProcess, sock: socket.socket, pid: int, pidfd: int) -> None:
         self.socket, self.pid = sock, pid
         self._zygote, self._pidfd = zygote, pidfd
-        self._lock = threading.Lock()
+        self._lock, self._owner = threading.Lock(), os.getpid()
 
     def signal(self) -> None:
-        """Ends the worker at once; the descriptors stay open."""
+        """Ends the worker at once; the descriptors stay open. A fork of the caller has copies of those, and no say."""
         with self._lock:
-            if self._pidfd >= 0:
+            if self._pidfd >= 0 and self._owner == os.getpid():
                 # By pidfd: it names this process for ever, whoever gets its number next.
                 with contextlib.suppress(OSError):
                     signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -92,7 +92,7 @@ class ZygoteProcess:
     """
 
     def __init__(self, settings: Mapping[str, Any], hash_seed: int) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._owner = threading.Lock(), os.getpid()
         self._number = 0
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         boot = {
@@ -159,6 +159,8 @@ class ZygoteProcess:
     def close(self) -> None:
         """Ends the zygote and with it every worker; waits until they are gone."""
         self._control.close()
+        if self._owner != os.getpid():
+            return
         try:
             self._process.wait(5.0)
         except subprocess.TimeoutExpired:

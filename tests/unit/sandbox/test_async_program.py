@@ -160,6 +160,23 @@ def test_programs_that_cannot_be_loaded_raise_and_leave_nothing(bare_pool: Sandb
     asyncio.run(main())
 
 
+def test_a_load_that_is_cancelled_leaves_no_worker(bare_pool: SandboxPool) -> None:
+    async def main() -> None:
+        before = descriptors()
+        for pause in (0.0, 0.001, 0.02):
+            loading = asyncio.ensure_future(bare_pool.load_async("while True: pass\n" + COUNTER))
+            await asyncio.sleep(pause)
+            loading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await loading
+        until = time.monotonic() + 5.0
+        while descriptors() != before and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        assert descriptors() == before
+
+    asyncio.run(main())
+
+
 def test_closing_and_forged_answers_reach_the_callers_under_way(bare_pool: SandboxPool) -> None:
     async def main() -> None:
         program = await bare_pool.load_async(COUNTER)

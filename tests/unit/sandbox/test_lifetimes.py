@@ -158,6 +158,8 @@ def test_a_forked_child_of_the_caller_cannot_use_or_end_its_pool() -> None:
                 sandbox.load(env("pass"))
             except SandboxError as error:
                 sandbox.close()
+                program.close()
+                del program
                 gc.collect()
                 status = 0 if "process that forked this one" in str(error) else 2
             finally:
