@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.common import Report, at_least, at_most, settled, told
 from metagym.sandbox import AsyncProgram, Limits, Reset, SandboxPool, Step
+from metagym.sandbox.blocking import ProcessChannel
 from metagym.sandbox.loaders import BareLoader, LanguageLoader, Loader
 from metagym.sandbox.play import PlainPlayer
-from metagym.sandbox.program import ProcessChannel
 from tests.support.sandbox import OWN_CORPUS, Header, header
 
 LONG = Limits(steps=10**7, cpu_s=600.0, call_s=20.0)

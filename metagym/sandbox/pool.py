@@ -17,22 +17,17 @@ from typing import Any, Self, cast
 
 from metagym.checks import flag, whole
 from metagym.errors import BadInput, MetaGymWarning, ProgramKilled, SandboxError, SandboxUnavailable
+from metagym.sandbox.blocking import ProcessChannel
 from metagym.sandbox.channel import Channel, InProcess
 from metagym.sandbox.confine import LAYERS
 from metagym.sandbox.confine.selftest import TRIES
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.loaders import BareLoader, Guards, LanguageLoader
+from metagym.sandbox.looping import AsyncChannel, AsyncInProcess
 from metagym.sandbox.operations import Attempt, Load, outcome
 from metagym.sandbox.play import too_long
 from metagym.sandbox.processes import WorkerProcess, ZygoteProcess
-from metagym.sandbox.program import (
-    AsyncChannel,
-    AsyncInProcess,
-    AsyncProgram,
-    ProcessChannel,
-    Program,
-    ProgramInfo,
-)
+from metagym.sandbox.program import AsyncProgram, Program, ProgramInfo
 from metagym.seeding import check_seed
 
 GUARDS = ("native", "full")

@@ -264,7 +264,7 @@ def test_an_interrupted_call_leaves_no_answer_behind_for_the_next_one(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("metagym.sandbox.program._received", interrupted)
+        patch.setattr("metagym.sandbox.blocking._received", interrupted)
         with pytest.raises(KeyboardInterrupt):
             program.step("go")
     with pytest.raises(ProgramKilled, match="interrupted"):

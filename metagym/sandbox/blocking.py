@@ -1,0 +1,112 @@
+"""The conversation with a worker for ordinary code: each call waits for its answer."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metagym.errors import MetaGymError, ProgramKilled
+from metagym.sandbox.channel import GRACE_S, Talk, again, requests
+from metagym.sandbox.limits import Limits
+from metagym.sandbox.processes import WorkerProcess
+
+_READ = 65_536
+
+
+class ProcessChannel:
+    """Blocking conversation with a worker; one caller at a time, whichever thread it is in.
+
+    Args:
+        worker: A fresh worker.
+        limits: Its limits.
+        required: Layers that must have held.
+    """
+
+    def __init__(self, worker: WorkerProcess, limits: Limits, required: Sequence[str]) -> None:
+        self._talk = Talk(worker, limits, required)
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, worker.kill)
+        # The kernel's own time-outs: Python's cost four more system calls a round trip.
+        seconds = limits.call_s + GRACE_S
+        timeval = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
+        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
+
+    @property
+    def layers(self) -> Mapping[str, str]:
+        """See `Channel`."""
+        return self._talk.layers
+
+    @property
+    def printed(self) -> str:
+        """See `Channel`."""
+        return self._talk.printed
+
+    def exchange(self, operations: Sequence[list[Any]]) -> list[Any]:
+        """See `Channel`."""
+        results: list[Any] = []
+        with self._lock:
+            for message, count in requests(operations):
+                results += self._round(message, operations[len(results) : len(results) + count])
+        return results
+
+    def _round(self, message: bytes, operations: Sequence[list[Any]]) -> list[Any]:
+        talk = self._talk
+        results: list[Any] = []
+        if talk.ended is not None:
+            return [again(talk.ended) for _ in operations]
+        try:
+            self._talk_over(message, operations, results)
+        except MetaGymError as error:
+            results += [error, *(again(error) for _ in operations[len(results) + 1 :])]
+        except BaseException:  # Ctrl-C: the answer that is still to come would be taken for the next call's
+            talk.over(ProgramKilled("died", "a call was interrupted, so the worker was ended"))
+            raise
+        return results
+
+    def _talk_over(self, message: bytes, operations: Sequence[list[Any]], results: list[Any]) -> None:
+        talk, sock = self._talk, self._talk.worker.socket
+        until = time.monotonic() + talk.seconds(operations[0])
+        by_kernel = operations[0][0] != "load"
+        try:
+            if not by_kernel:
+                sock.settimeout(until - time.monotonic())
+            try:
+                sock.sendall(message)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it ended; the end of the stream, met next, leads to the reason
+            while len(results) < len(operations):
+                if not by_kernel:
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        raise TimeoutError
+                    sock.settimeout(left)
+                by_kernel = False  # for the first wait only: what comes in pieces shares one deadline
+                found = talk.feed(_received(sock), len(operations) - len(results))
+                if found:
+                    results += found
+                    if talk.ended is not None and len(results) < len(operations):
+                        raise again(talk.ended)
+                    if len(results) < len(operations):
+                        until = time.monotonic() + talk.seconds(operations[len(results)])
+        except (TimeoutError, BlockingIOError):
+            raise talk.too_late(operations[len(results)]) from None
+        finally:
+            if sock.fileno() >= 0 and sock.gettimeout() is not None:
+                sock.settimeout(None)
+
+    def close(self) -> None:
+        """See `Channel`."""
+        self._talk.over(ProgramKilled("died", "the program is closed"))
+
+
+def _received(sock: socket.socket) -> bytes:
+    try:
+        return sock.recv(_READ)
+    except ConnectionError:
+        return b""
