@@ -224,7 +224,7 @@ class BankLock:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _take(self) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline, wait = time.monotonic() + _PATIENCE_S, 0.0001
         while True:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -232,7 +232,8 @@ class BankLock:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise StoreLocked(f"{self._path} is held by another writer for {_PATIENCE_S:.0f} s") from None
-                time.sleep(0.002)
+                time.sleep(wait)
+                wait = min(0.005, wait * 2)
             except OSError as error:
                 raise StoreError(
                     f"{self._path} cannot be locked on this file system: {error.strerror}; open the bank with "

@@ -14,7 +14,7 @@ from metagym.errors import BadInput, BankReadOnly, StoreCorrupt, StoreError
 from metagym.journal import Journal
 from metagym.sesa import files, views
 from metagym.sesa.cards import SkillCard
-from metagym.sesa.embedders import Embedder, Vectors, checked, identity, load_embedder
+from metagym.sesa.embedders import EMBEDDERS, Embedder, Vectors, checked, identity, load_embedder
 from metagym.sesa.state import State
 from metagym.sesa.vectors import VectorTable
 
@@ -62,6 +62,10 @@ class BankStore:
             files.write_manifest(self.path, files.new_manifest(identity(maker), DEDUP if wanted is None else wanted))
         manifest = files.read_manifest(self.path)
         kept = manifest["embedder"]
+        if embedder is None and kept["name"] not in EMBEDDERS:
+            raise BadInput(
+                f"{self.path} was made with an embedder of its own, {kept['name']!r}: hand it in as embedder="
+            )
         self.embedder = load_embedder(f"{kept['name']}:{kept['dim']}" if embedder is None else embedder)
         files.check_embedder(self.path, kept, identity(self.embedder))
         self.threshold = manifest["dedup"]["threshold"]
