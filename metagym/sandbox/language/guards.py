@@ -6,14 +6,14 @@ a guard returns is plain text, the program's own object, or a type that the prog
 
 from __future__ import annotations
 
-import decimal
 import functools
 import operator
-import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from metagym.sandbox import facades
+from metagym.sandbox.facades import read_guarded
 from metagym.sandbox.language import names
 from metagym.sandbox.language.classes import type_of
 from metagym.sandbox.language.formatting import safe_format, safe_format_map
@@ -41,13 +41,9 @@ def write(ob: Any) -> Any:
     if kind is types.FunctionType:
         if ob.__globals__.get("__name__") == names.PROGRAM:
             return ob
-    elif kind in _OPEN or issubclass(kind, BaseException):
+    elif kind in facades.SETTABLE_TYPES or issubclass(kind, BaseException):
         return ob
     raise TypeError(f"attributes of {described(kind)} cannot be set; keep the value on an object of your own")
-
-
-_OPEN = (types.SimpleNamespace, decimal.Context, textwrap.TextWrapper)
-"""Types of the library whose objects are settings of the program that made them."""
 
 
 # --- reading
@@ -55,40 +51,34 @@ _OPEN = (types.SimpleNamespace, decimal.Context, textwrap.TextWrapper)
 
 def read(ob: Any, name: str) -> Any:
     """An attribute whose name was judged before; the risky ones depend on the object."""
-    return _risky(ob, name) if name in names.RISKY else getattr(ob, name)
+    if name in names.RISKY and issubclass(type(ob), _kinds):
+        return _risky(ob, name)
+    return getattr(ob, name)
 
 
-_REFUSED: dict[str, tuple[type, ...]] = {
-    "mro": (type,),
-    "register": (type,),
-    "obj": (AttributeError,),
-}
-"""Attribute -> types on which it is refused; `guard_arrays` adds those of numpy."""
-
-_OF_ARRAYS = ("ctypes", "cffi", "capsule", "tofile", "dump", "dumps", "resize", "setfield", "getfield")
+_kinds: tuple[type, ...] = (str, type, AttributeError)
+"""On objects of other kinds every judged name may be read; `guard_arrays` adds those of numpy."""
 
 
 def guard_arrays(kinds: Iterable[type]) -> None:
-    """Refuses the ways from arrays and bit generators to files, pickles and memory."""
-    for name in _OF_ARRAYS:
-        _REFUSED[name] = tuple(kinds)
+    """Looks at what is read from arrays and their like."""
+    global _kinds
+    _kinds = tuple(dict.fromkeys((*_kinds, *kinds)))
 
 
 def _risky(ob: Any, name: str) -> Any:
     kind = type(ob)
-    if name == "format" or name == "format_map":
+    if name in _FORMATS:
         if issubclass(kind, str) and _defined(kind, name) is str.__dict__[name]:
             return functools.partial(_FORMATS[name], ob)
         if issubclass(kind, type) and issubclass(ob, str) and _defined(ob, name) is str.__dict__[name]:
             return _FORMATS[name]
-    elif issubclass(kind, _REFUSED.get(name, ())) and not (name == "register" and not _abstract(ob)):
+    elif issubclass(kind, type):
+        if name == "mro" or (name == "register" and not own_class(ob)):  # a class may have a `register` of its own
+            raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
+    elif issubclass(kind, AttributeError) and name == "obj":
         raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
-    return getattr(ob, name)
-
-
-def _abstract(cls: Any) -> bool:
-    """Whether `register` is that of an abstract class of the library, and not a method that the program wrote."""
-    return not own_class(cls)
+    return read_guarded(ob, name)
 
 
 def _defined(kind: type, name: str) -> Any:

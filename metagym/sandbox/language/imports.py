@@ -30,6 +30,7 @@ class Imports:
         self.numpy = numpy
         self.bound: dict[str, str] = {}
         self.typing: dict[str, bool] = {}
+        self._asked: set[int] = set()  # of which an attribute is named
         for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -88,6 +89,7 @@ class Imports:
             root = root.value
         if not (isinstance(root, ast.Name) and self.bound.get(root.id)):
             return
+        self._asked.add(id(root))
         module = self._module(node.value)
         offered = facades.exported(module, self.numpy) if module else None
         if offered is None:
@@ -98,6 +100,20 @@ class Imports:
             )
         if node.attr not in offered:
             raise _rejected("forbidden_attribute", node, self.hint(module, node.attr))
+
+    def judge_name(self, node: ast.Name) -> None:
+        """Refuses a module of which little is offered where no attribute is named, as in ``getattr(time, name)``.
+
+        Raises:
+            ProgramRejected: ``forbidden_import``.
+        """
+        module = self.bound.get(node.id)
+        if module in facades.NARROW and id(node) not in self._asked:
+            raise _rejected(
+                "forbidden_import",
+                node,
+                f"{module} is only offered by its attributes; write {module}.name where you use it",
+            )
 
     def _module(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):

@@ -77,9 +77,8 @@ FORBIDDEN = INSPECT_ATTRIBUTES | {
 }
 """Ways from an object to frames, code and globals."""
 
-RISKY = frozenset(
-    {"format", "format_map", "mro", "obj", "ctypes", "cffi", "capsule", "tofile", "dump", "dumps", "resize"}
-    | {"setfield", "getfield", "register"}
+RISKY = frozenset({"format", "format_map", "mro", "obj", "register", facade_names.CAST}) | frozenset(
+    facade_names.GUARDED_ATTRIBUTES
 )
 """Harmless on most objects and dangerous on some: read through a guard that looks at the object, in either mode."""
 

@@ -154,6 +154,8 @@ class Naming(ast.NodeTransformer):
             if not load and name in ("__slots__", "__match_args__"):
                 raise self.reject("forbidden_syntax", node, f"write {name} as one assignment: {name} = (...)")
             return node
+        if load:
+            self.imports.judge_name(node)
         if load and name in names.UNGIVEN and name not in self.bound:
             hint = names.UNGIVEN[name]
             raise self.reject("forbidden_name", node, f"the builtin {name} is not given to programs: {hint}")

@@ -105,6 +105,9 @@ HELD = {
     "array to a pickle": ("import numpy as np\nnp.zeros(1).dumps()", AttributeError),
     "array to memory": ("import numpy as np\ngetattr(np.zeros(1), 'ctypes')", AttributeError),
     "array resized": ("import numpy as np\nnp.zeros(1).resize(100, refcheck=False)", AttributeError),
+    "array memory": ("import numpy as np\nnp.zeros(1).data", AttributeError),
+    "array made writable": ("import numpy as np\nnp.zeros(1).setflags(write=True)", AttributeError),
+    "array of objects": ("import numpy as np\nnp.zeros(1).astype(object)", (TypeError, ValueError)),
     "array strides": ("import numpy as np\na = np.zeros(1)\na.strides = (1000,)", TypeError),
     "array class": ("import numpy as np\nclass A(type(np.zeros(1))): pass", TypeError),
     # imports while it runs
@@ -212,7 +215,8 @@ result = repr([A(), B(), C(), D(), _E(), F("x")]) + str(A()) + f"{B()}" + "%s" %
 
 def test_writes_to_own_things_are_free() -> None:
     source = """
-import types, decimal
+import types, decimal, logging
+logging.getLogger("a").propagate = False
 class A:
     pass
 def f(): pass

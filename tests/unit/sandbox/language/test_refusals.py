@@ -29,6 +29,9 @@ REFUSED = {
         "import importlib",
         "import builtins",
         "import gc",
+        "import time\nt = time",
+        "import time as t\nx = getattr(t, 'time')()",
+        "import sys\ndef f(): return [sys]",
     ],
     "forbidden_name": [
         "x = __builtins__",
@@ -209,6 +212,11 @@ def test_what_the_program_binds_itself_is_its_own() -> None:
     compiled("def open(x): return x\ny = open(1)")
     compiled("class Door:\n def open(self): return 1\n def exit(self): return self.open()\nDoor().open()")
     compiled("def f(input, exec=1): return input, exec")
+
+
+def test_a_module_of_which_little_is_offered_is_used_by_its_attributes() -> None:
+    compiled("import sys\nbig = sys.maxsize")
+    compiled("def f(time): return time + 1")
 
 
 def test_numpy_can_be_switched_off() -> None:
