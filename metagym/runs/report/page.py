@@ -14,12 +14,10 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from metagym.errors import MetaGymError
 from metagym.runs.compare import compare_episodes, side_of
@@ -27,11 +25,11 @@ from metagym.runs.folder import REPORT, RunFolder, write_atomically
 from metagym.runs.notices import notices
 from metagym.runs.report import plots
 from metagym.runs.report.episodes import MAX_GROUPS, fill, grouped
+from metagym.runs.report.frame import MAX_BYTES, part, templates
+from metagym.runs.report.spade import render_spade
 from metagym.runs.report.text import as_lines, diff, visible
 from metagym.runs.results import EVAL, Curve, PromptStep, Results, load_results
-
-MAX_BYTES = 5_000_000
-"""A report is always smaller than this."""
+from metagym.runs.spade_results import is_spade, load_spade
 
 _ROOM = 4_700_000  # for the whole page; the rest is a margin
 _PROMPTS = 1_500_000  # what prompts and reflections may take of it
@@ -53,12 +51,12 @@ def write_report(run: RunFolder | str | os.PathLike[str]) -> Path:
         RunError: It is no run.
         StoreError: It cannot be read or written; `StoreCorrupt` if a record is damaged.
     """
-    if isinstance(run, RunFolder):
-        path, results = run.path, load_results(run)
-    else:
+    if not isinstance(run, RunFolder):
         with RunFolder.open(run) as folder:
-            path, results = folder.path, load_results(folder)
-    write_atomically(path / REPORT, render_report(results, path.resolve().name))
+            return write_report(folder)
+    path, name = run.path, run.path.resolve().name
+    text = render_spade(load_spade(run), name) if is_spade(run.manifest) else render_report(load_results(run), name)
+    write_atomically(path / REPORT, text)
     return path / REPORT
 
 
@@ -69,8 +67,8 @@ def render_report(results: Results, name: str) -> str:
         results: What the run folder says.
         name: How the page calls the run.
     """
-    templates = _templates()
-    page = templates.get_template("report.html.j2")
+    drawn = templates()
+    page = drawn.get_template("report.html.j2")
     groups, script = grouped(results), _script()
     values: dict[str, Any] = {
         "name": visible(name, 120),
@@ -94,7 +92,7 @@ def render_report(results: Results, name: str) -> str:
         return before, after
 
     before, after = frame(None)
-    section, one = templates.get_template("episodes.html.j2"), templates.get_template("episode.html.j2")
+    section, one = drawn.get_template("episodes.html.j2"), drawn.get_template("episode.html.j2")
     earlier = sum(len(group.entries) for group in groups[:-MAX_GROUPS])
     values["groups"] = groups = groups[-MAX_GROUPS:]
 
@@ -116,45 +114,25 @@ def render_report(results: Results, name: str) -> str:
     return text
 
 
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("metagym.runs", "templates"),
-        autoescape=True,  # everywhere, whatever a template is called
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["breakable"] = _breakable
-    source, _, _ = environment.loader.get_source(environment, "report.css")  # type: ignore[union-attr]
-    environment.globals["css"] = Markup(source)
-    return environment
-
-
 def _script() -> dict[str, Any]:
     """What unpacks episodes, and the hash by which the policy of the page knows it."""
-    environment = _templates()
+    environment = templates()
     source, _, _ = environment.loader.get_source(environment, "unpack.js")  # type: ignore[union-attr]
     digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode("ascii")
     return {"source": Markup(source), "hash": Markup(f"sha256-{digest}")}  # base64 needs no escape
 
 
-def _breakable(text: str) -> Markup:
-    """Names such as ``pick_and_place`` may be broken after their underscores."""
-    return escape(text).replace("_", Markup("_<wbr>"))
-
-
 def _facts(results: Results) -> list[tuple[str, str]]:
     """What was played by what, for the head of the page."""
-    config, versions = _part(results.manifest, "config"), _part(results.manifest, "versions")
-    family = _part(versions, "family")
+    config, versions = part(results.manifest, "config"), part(results.manifest, "versions")
+    family = part(versions, "family")
     facts = [("family", ", ".join(results.families) or str(config.get("family", "-")))]
     if engines := ", ".join(results.engines) or _brief(family.get("engine")):
         facts.append(("engine", engines))
     if data := _brief(family.get("data")):
         facts.append(("data", data))
     for seat, kinds in results.backends.items():
-        spec = config.get(seat) or _part(versions, seat).get("id") or ""
+        spec = config.get(seat) or part(versions, seat).get("id") or ""
         if seat == "reflector" and len(results.arms) > 1:
             spec = ""  # each arm has its own
         if kinds:
@@ -165,12 +143,6 @@ def _facts(results: Results) -> list[tuple[str, str]]:
         facts.append(("seed", str(seed)))
     facts.append(("MetaGym", str(results.manifest.get("metagym", "-"))))
     return [(label, visible(text, 200)) for label, text in facts]
-
-
-def _part(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A nested object of a manifest, or an empty one."""
-    value = mapping.get(name)
-    return value if isinstance(value, Mapping) else {}
 
 
 def _brief(value: Any) -> str:
@@ -277,7 +249,7 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
         item["heading"] = "" if not several else item["arm"] or "Meta-episode"
     # A short story is told at once; of a long one the reader opens what he wants.
     told = len(shown) <= 12 and sum(len(item["lines"]) for item in shown) <= 150
-    template, room = _templates().get_template("prompt.html.j2"), _PROMPTS
+    template, room = templates().get_template("prompt.html.j2"), _PROMPTS
     for item in shown:
         html = template.render(item, open=told)
         if len(html.encode()) > room:

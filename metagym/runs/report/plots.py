@@ -52,14 +52,25 @@ class Series:
     colour: int = 0
 
 
-def curves(series: Sequence[Series], faint: Sequence[tuple[int, Estimate]], title: str, name: str) -> str:
-    """Success over meta-turns, with interval bands.
+def curves(
+    series: Sequence[Series],
+    faint: Sequence[tuple[int, Estimate]],
+    title: str,
+    name: str,
+    xlabel: str = "meta-turn (reflections so far)",
+    ylabel: str = "success rate",
+    scale: tuple[float, float] | None = None,
+) -> str:
+    """Success over meta-turns (or another measure over another count), with interval bands.
 
     Args:
         series: At least one; points without a value are left out.
         faint: Single marks beside the lines (the training batches).
         title: What a screen reader says; fixed words and numbers only.
         name: Makes ids of this figure different from those of others on the page.
+        xlabel: What is counted.
+        ylabel: What is measured.
+        scale: Ends of the measured axis; None for shares, 0 to 1.
 
     Returns:
         An ``<svg>`` element.
@@ -82,13 +93,13 @@ def curves(series: Sequence[Series], faint: Sequence[tuple[int, Estimate]], titl
         marks = [(turn, e.value) for turn, e in faint if e.value is not None]
         if marks:
             axes.plot(*zip(*marks, strict=True), color=_MUTED, linestyle="none", marker="x", markersize=5, alpha=0.8)
-        axes.set_xlabel("meta-turn (reflections so far)")
+        axes.set_xlabel(xlabel)
         last = max((turn for one in series for turn, _ in one.points), default=0)
         step = max(1, -(-last // 12))
         axes.set_xticks(range(0, last + 1, step))
         axes.set_xlim(-0.25, max(last, 1) + 0.25)
 
-    return _figure(draw, 9.2, 3.5, title, name, vertical=True)
+    return _figure(draw, 9.2, 3.5, title, name, vertical=True, ylabel=ylabel, scale=scale)
 
 
 def intervals(estimates: Sequence[Estimate], title: str, name: str) -> str:
@@ -107,7 +118,16 @@ def intervals(estimates: Sequence[Estimate], title: str, name: str) -> str:
     return _figure(draw, 9.2, 0.8 + 0.34 * max(len(estimates), 1), title, name, vertical=False)
 
 
-def _figure(draw: Callable[[Any], None], width: float, height: float, title: str, name: str, vertical: bool) -> str:
+def _figure(
+    draw: Callable[[Any], None],
+    width: float,
+    height: float,
+    title: str,
+    name: str,
+    vertical: bool,
+    ylabel: str = "success rate",
+    scale: tuple[float, float] | None = None,
+) -> str:
     # Without a writable home matplotlib keeps its font list in a temporary folder and says so; a report needs neither.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib
@@ -123,9 +143,12 @@ def _figure(draw: Callable[[Any], None], width: float, height: float, title: str
         axes.patch.set_visible(False)
         draw(axes)
         if vertical:
-            axes.set_ylim(-0.03, 1.03)
-            axes.set_yticks(*_TICKS)
-            axes.set_ylabel("success rate")
+            if scale is None:
+                axes.set_ylim(-0.03, 1.03)
+                axes.set_yticks(*_TICKS)
+            else:
+                axes.set_ylim(*scale)
+            axes.set_ylabel(ylabel)
             axes.grid(axis="y", color=_LINE, linewidth=0.8)
         else:
             axes.set_xlim(-0.03, 1.03)

@@ -126,11 +126,11 @@ class Learner(Skill):
     """
 
     def __init__(
-        self, theta: float = 3.0, gain: float = 0.01, lift: float = 2.0, slope: float = 1.5, most: float = 1e6
+        self, theta: float = 3.0, gain: float = 0.004, lift: float = 2.0, slope: float = 1.5, most: float = 1e6
     ) -> None:
         super().__init__(theta, lift, slope)
         self.start, self.gain, self.most = self.theta, number("gain", gain, 0), number("most", most, -1e6)
-        self.id += f",gain={self.gain:g},most={self.most:g}"
+        self.id += f",gain={self.gain:g}" + (f",most={self.most:g}" if self.most < 1e6 else "")
 
     def practise(self, plays: int) -> None:
         """Learns from this many plays, those of all rounds so far: the loop tells it after every round."""
