@@ -69,6 +69,7 @@ class RemoteSearcher:
         self._http = httpx2.Client(
             headers={"User-Agent": "metagym", "Content-Type": "application/json"},
             timeout=number("timeout", timeout, 0, above=True),
+            verify=parts.scheme == "https",
             trust_env=not is_loopback(parts.hostname),  # a proxy cannot reach this machine's own loopback
             follow_redirects=False,
         )
