@@ -50,6 +50,9 @@ class Loader(Protocol):
     def reseed(self, namespace: dict[str, Any], seed: int) -> None:
         """Makes the draws of a session's global generators depend on `seed` alone."""
 
+    def shown(self, text: str) -> str:
+        """An error's text with the names as the program's author wrote them."""
+
 
 Guards: TypeAlias = Literal["native", "full"]
 
@@ -66,7 +69,7 @@ class LanguageLoader:
         from metagym.sandbox import language
 
         self._language, self._guards, self._numpy = language, guards, numpy
-        self.reseed = language.reseed
+        self.reseed, self.shown = language.reseed, language.shown
 
     def warm_up(self) -> None:
         """Does everything that the library would do at first use."""
@@ -125,3 +128,7 @@ class BareLoader:
 
     def reseed(self, namespace: dict[str, Any], seed: int) -> None:
         """Nothing to do."""
+
+    def shown(self, text: str) -> str:
+        """Nothing was renamed."""
+        return text

@@ -207,7 +207,7 @@ class PlainPlayer:
     def _failed(self, error: BaseException) -> SandboxError:
         if issubclass(type(error), MemoryError):
             return self._out_of_memory()
-        return ProgramError(told(error, "<program>"))
+        return ProgramError(self._loader.shown(told(error, "<program>")))
 
     def _out_of_memory(self) -> ProgramKilled:
         return ProgramKilled(

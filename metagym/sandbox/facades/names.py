@@ -70,6 +70,11 @@ def public_name(name: Any) -> str:
     return PRIVATE_PREFIX + name if name.startswith("_") else name
 
 
+def written_name(name: str) -> str:
+    """The inverse of `public_name`: the name as it stands in the program's source."""
+    return name[len(PRIVATE_PREFIX) :] if name.startswith(f"{PRIVATE_PREFIX}_") else name
+
+
 def read(ob: Any, name: Any) -> Any:
     """The attribute of `ob` that a program means by the text `name`.
 

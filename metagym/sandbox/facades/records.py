@@ -10,12 +10,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
-from metagym.sandbox.facades.names import PROGRAM_MODULE, field_name, written_by_program
+from metagym.sandbox.facades.names import PROGRAM_MODULE, field_name, written_by_program, written_name
 
 _TUPLE_HELPERS = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 
@@ -116,9 +117,32 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
                 noted[name] = object  # the library would look the text up in the module
             elif isinstance(kind, Form):
                 noted[name] = ClassVar if kind.__name__.startswith("typing.ClassVar") else object
-        return dataclasses.dataclass(cls, **{name: bool(value) for name, value in options.items()})
+        own_repr = "__repr__" in cls.__dict__
+        made: Any = dataclasses.dataclass(cls, **{name: bool(value) for name, value in options.items()})
+        if not own_repr and "__repr__" in made.__dict__:
+            if any(written_name(entry.name) != entry.name for entry in dataclasses.fields(made)):
+                made.__repr__ = reprlib.recursive_repr()(_repr)
+        return made
 
     return decorate if cls is None else decorate(cls)
+
+
+def _repr(instance: Any) -> str:
+    """What the library's own ``__repr__`` gives, with private fields as the program spells them."""
+    cls = instance.__class__
+    shown = [
+        f"{written_name(entry.name)}={getattr(instance, entry.name)!r}"
+        for entry in dataclasses.fields(cls)
+        if entry.repr
+    ]
+    return f"{cls.__qualname__}({', '.join(shown)})"
+
+
+def asdict(instance: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
+    """``dataclasses.asdict``; private fields go by the names that the program gave them."""
+    return dataclasses.asdict(
+        instance, dict_factory=lambda pairs: dict_factory([(written_name(name), value) for name, value in pairs])
+    )
 
 
 def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, ...] = (), **options: Any) -> Any:
@@ -154,7 +178,9 @@ class Field:
 def fields(class_or_instance: Any) -> tuple[Field, ...]:
     """``dataclasses.fields``: the fields, each as a read-only record."""
     names = [entry.name for entry in dataclasses.fields(Field)]
-    return tuple(Field(*(getattr(entry, name) for name in names)) for entry in dataclasses.fields(class_or_instance))
+    found = dataclasses.fields(class_or_instance)
+    made = (Field(*(getattr(entry, name) for name in names)) for entry in found)
+    return tuple(dataclasses.replace(field, name=written_name(field.name)) for field in made)
 
 
 DATACLASSES = (
@@ -165,7 +191,8 @@ DATACLASSES = (
         make_dataclass=make_dataclass,
     )
     .ours("read-only records: a field that is renamed later would become text to evaluate", fields=fields, Field=Field)
-    .real("fields of a dataclass, copied", "asdict astuple replace is_dataclass")
+    .ours("private fields keep the names that the program gave them", asdict=asdict)
+    .real("fields of a dataclass, copied", "astuple replace is_dataclass")
     .real("a marker of a field; its name is checked when the class is built", "field InitVar")
     .real("markers and an exception class", "KW_ONLY MISSING FrozenInstanceError")
 )

@@ -551,6 +551,22 @@ n = Node(1); n.kids.append(Node(2)); m = copy.deepcopy(n); m.kids[0]._v = 9
 p = Plain(); q = copy.copy(p); r = copy.deepcopy(p); r._x.append(2)
 result = n.kids[0]._v, m.kids[0]._v, p._x, q._x is p._x, r._x
 """,
+    "private fields of a dataclass": """
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
+@dataclass
+class Inner:
+    _tag: str = "t"
+@dataclass(order=True)
+class Item(Inner):
+    _name: str = "x"
+    count: int = 1
+    _hidden: int = field(default=3, repr=False)
+    inner: Inner = field(default_factory=Inner, compare=False)
+    def total(self):
+        return [getattr(self, entry.name) for entry in fields(self)]
+item = Item(_name="y")
+result = [repr(item), asdict(item), astuple(item), [entry.name for entry in fields(Item)], repr(item.total()), repr(replace(item, _name="z")), Item(**{"_name": "k"}) > item]
+""",
 }
 
 
