@@ -149,6 +149,7 @@ async def vet(
     verifier: ChatModel | None = None,
     scorer: AnswerScorer | None = None,
     held_out: Collection[str] = (),
+    noise: Sequence[Sequence[Passage]] = (),
     seed: int = 0,
 ) -> list[Challenge]:
     """Checks the questions: text and searches first, then (where asked for) whether the passages tell the answer.
@@ -159,6 +160,7 @@ async def vet(
         verifier: Answers from the passages; needed where ``filters.verify`` is on.
         scorer: Compares its answer with the gold.
         held_out: `metagym.sesa.cards.question_sha256` of evaluation questions.
+        noise: Sets of passages to mix in beside those of the other challenges.
         seed: Of noise and sampling.
 
     Raises:
@@ -176,10 +178,11 @@ async def vet(
         rejected = question_rejected(one.question, one.seed.answers, one.searches, limits, held_out)
         if rejected is None and limits.verify and verifier is not None and one.question is not None:
             others = [other.passages for at, other in enumerate(challenges) if at != number and other.passages]
-            noise = rng(seed, "noise", number).sample(others, min(limits.noise, len(others)))
+            others += map(tuple, noise)
+            mixed = rng(seed, "noise", number).sample(others, min(limits.noise, len(others)))
             own = derive(seed, "verify", number)
             rejected = (
-                await verify(one.question, one.seed.answers, one.passages, noise, verifier, scorer, own)
+                await verify(one.question, one.seed.answers, one.passages, mixed, verifier, scorer, own)
             ).rejected
         out.append(replace(one, rejected=rejected))
     return out

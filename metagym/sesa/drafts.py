@@ -1,7 +1,7 @@
 """From a distiller's reply to cards: whatever a model writes becomes a card or a counted refusal, never a crash.
 
 A draft is a JSON object with ``description``, ``trigger``, ``anti_pattern`` and ``query_template``; prose or a code
-fence around it is passed over. A card must be of use beyond the question that it was learnt from and safe in a prompt: it
+fence around it is passed over. A card must be of use beyond its question and safe in a prompt: it
 needs a slot, names none of the question's entities, gives no answer away, and holds no markup and no orders.
 """
 

@@ -63,8 +63,9 @@ class RolloutSettings:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
-        for name in ("topk", "max_turns", "information_tokens", "max_tokens"):
+        for name in ("topk", "information_tokens", "max_tokens"):
             settle(self, name, whole, 1)
+        settle(self, "max_turns", whole, 0)
         settle(self, "concurrency", whole, 1, none=True)
         settle(self, "temperature", number, 0.0)
         settle(self, "max_failures", number, 0.0, 1.0)
@@ -107,16 +108,15 @@ class SearchEnv(gymnasium.Env[str, str]):
             SearchError, StoreError: The search tool failed.
         """
         move = move_of(closed(action), self.final)
-        last = self.turn >= self.settings.max_turns
-        self.turn += 1
         if move.kind == self.final:
             return "", 0.0, True, False, {"final": move.text}
-        if last:
+        if self.turn >= self.settings.max_turns:
             return "", 0.0, False, True, {}
         if move.kind == "search":
             said = information(self.searcher.search([move.text], self.settings.topk)[0], self.settings.search)
         else:
             said = notice(self.final)
+        self.turn += 1  # not before the search: one that fails may be tried again
         if self.turn >= self.settings.max_turns:
             said += last_notice(self.final)
         return said, 0.0, False, False, {}
@@ -234,10 +234,14 @@ def final_of(episode: Episode, final: Final) -> str | None:
 
 
 def passages_of(episode: Episode) -> tuple[Passage, ...]:
-    """The passages that an episode has shown, each once, as they were shown; ids are digests of their text."""
-    shown = [turn.observation for turn in episode.turns[1:]] + [episode.last_observation]
+    """The passages that an episode has shown, each once, as they were shown."""
+    return passages_in([*(turn.observation for turn in episode.turns[1:]), episode.last_observation])
+
+
+def passages_in(texts: Iterable[str]) -> tuple[Passage, ...]:
+    """The passages in information blocks, each once; ids are digests of what was shown."""
     out: dict[str, Passage] = {}
-    for block in (block for text in shown for block in _BLOCK.findall(text)):
+    for block in (block for text in texts for block in _BLOCK.findall(text)):
         parts = _DOC.split(block)[1:]
         for title, text in zip(parts[::2], parts[1::2], strict=True):
             contents = f'"{title}"\n{text.strip()}'
