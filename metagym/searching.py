@@ -25,12 +25,13 @@ MoveKind = Literal["search", "answer", "invalid"]
 Author = Literal["model", "information", "notice"]
 Style = Literal["search-r1", "verl"]
 
+# No tags stand in these: a transcript as one text must hold no answer but the model's.
 NOTICE = (
-    "\nNothing was done: no complete <search> or <answer> stands outside the thinking. Write <search>words to look up"
-    "</search> to search, or <answer>the answer alone</answer> to end.\n"
+    "\nNothing was done: outside the thinking there was no complete search tag or answer tag. Put the words to look up "
+    "into a search tag, or the answer alone into an answer tag, which ends the task.\n"
 )
 """What the model reads after a reply without an action."""
-LAST_NOTICE = "\nNo searches are left. End with <answer>the answer alone</answer>.\n"
+LAST_NOTICE = "\nNo searches are left: put the answer alone into an answer tag.\n"
 """What the model reads before the one reply that it has left."""
 
 _ACTION = re.compile(r"<(search|answer)>")
