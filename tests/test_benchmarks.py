@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead, sandbox
+from benchmarks import adapters, imports, latency, overhead, sandbox, search
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
 
 
@@ -40,6 +40,15 @@ def test_imports_are_measured_in_interpreters_of_their_own() -> None:
     report = imports.report(repeats=2)
     finite(report, positive=False)
     assert report.figures[-1].value >= 1  # metagym is loaded over gymnasium's modules
+
+
+def test_searchers_are_measured_on_the_invented_world_where_there_are_no_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(search, "MATERIAL", tmp_path)
+    report = search.report(repeats=1)
+    finite(report, positive=False)
+    assert report.holds and "172 passages" in report.title and any("fts5" in figure.name for figure in report.figures)
 
 
 def test_the_sandbox_is_measured_with_every_layer_on(monkeypatch: pytest.MonkeyPatch) -> None:
