@@ -21,6 +21,7 @@ MAX_BYTES = 64 * 1024
 COUNTED = ("status", "uses", "wins", "last_used_step")
 """Metadata that change while a card stays the same."""
 
+_MAX_DEPTH = 3
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=\S)")
@@ -200,9 +201,15 @@ def _front_matter(text: str, where: str) -> tuple[dict[str, Any], dict[str, int]
     import yaml  # type: ignore[import-untyped]
 
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):  # event by event, since deep nesting costs minutes
+            line = event.start_mark.line + 2
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_DEPTH:
+                raise BadInput(
+                    f"{where}, line {line}: the front matter is nested too deeply; it holds fields and texts"
+                )
             if getattr(event, "anchor", None) is not None:
-                line = event.start_mark.line + 2
                 raise BadInput(f"{where}, line {line}: the front matter holds an anchor or alias; write the text out")
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -210,8 +217,6 @@ def _front_matter(text: str, where: str) -> tuple[dict[str, Any], dict[str, int]
         line = mark.line + 2 if mark is not None else 2
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not readable"
         raise BadInput(f"{where}, line {line}: the front matter is no YAML ({problem})") from None
-    except RecursionError:
-        raise BadInput(f"{where}, line 2: the front matter is nested too deeply") from None
     if not isinstance(tree, yaml.MappingNode):
         raise BadInput(f"{where}, line 2: the front matter is not made of fields")
     found: dict[str, Any] = {}

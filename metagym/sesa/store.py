@@ -227,4 +227,6 @@ def _lock_of(folder: Path, single: bool) -> files.BankLock:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder} cannot be made: {error.strerror}") from error
+    except ValueError as error:  # a NUL in the name
+        raise StoreError(f"{str(folder)!r} is no usable folder name: {error}") from None
     return files.BankLock(folder, single)

@@ -118,7 +118,7 @@ def read_vectors(folder: Path, embedder: str, dim: int, ids: Sequence[str]) -> V
     """The cached vectors of the first cards; no rows where the cache is absent, damaged or of another bank."""
     none: Vectors = np.zeros((0, dim), dtype=np.float32)
     try:
-        with np.load(folder / VECTORS, allow_pickle=False) as found:
+        with open(folder / VECTORS, "rb") as file, np.load(file, allow_pickle=False) as found:
             rows, key = found["vectors"], found["key"].tobytes()
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return none
