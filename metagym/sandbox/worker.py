@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -54,7 +53,6 @@ def main(
     try:
         libc.die_with(zygote)
         libc.not_dumpable()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # Above all numbers in use first: fd SOCKET may be one that is still needed, or may be `fd` itself.
         moved = fcntl.fcntl(fd, fcntl.F_DUPFD, 100)
         os.dup2(moved, SOCKET, inheritable=False)

@@ -192,7 +192,7 @@ def _become_nobody() -> None:
 def main(control_fd: int, parent: int, settings: Mapping[str, Any]) -> None:
     """Runs a zygote; called by the short program that the pool starts (`metagym.sandbox.processes`)."""
     control = socket.socket(fileno=_high(control_fd))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # in the workers too: a fork inherits it
     sys.setswitchinterval(1.0)
     try:
         with contextlib.suppress(OSError):  # where memory runs out, a worker goes before the trainer

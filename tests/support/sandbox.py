@@ -21,8 +21,6 @@ CORPUS_LIMITS = Limits(call_s=2.0, load_s=5.0, cpu_s=4.0)
 SHORT_LIMITS = Limits(call_s=0.4, load_s=1.5, cpu_s=4.0)
 """For the fast lane: an endless loop costs its limit."""
 
-EMPTY = "class Env:\n    def reset(self, seed=None):\n        return 'start'\n"
-
 
 def env(step: str, head: str = "", reset: str = "return 'start'") -> str:
     """A program whose `step(action)` and `reset(seed)` have these bodies."""

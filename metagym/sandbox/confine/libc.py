@@ -9,6 +9,9 @@ import signal
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS = 1, 4, 38, 39
 
+_SIGKILL = int(signal.SIGKILL)
+"""A plain number: the enum's own code would be the first that a worker runs of it, and pages copied for nothing."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.prctl.restype = ctypes.c_int
@@ -54,7 +57,7 @@ def die_with(parent: int) -> None:
     Raises:
         LayerMissing: The parent is gone already.
     """
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         raise LayerMissing("the parent is gone")
 

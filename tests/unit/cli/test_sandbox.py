@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,18 @@ from tests.unit.cli.conftest import Command
 COUNTER = env("self.n += 1\nreturn [action, self.n], 0.5, self.n == 2, {'n': self.n}", reset="self.n = 0\nreturn seed")
 
 
+@pytest.fixture(scope="module")
+def started() -> Iterator[SandboxPool]:
+    with SandboxPool() as pool:
+        yield pool
+
+
+@pytest.fixture
+def one_pool(started: SandboxPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of a test share a pool, whose start would else be most of its time."""
+    monkeypatch.setattr("metagym.sandbox.SandboxPool", lambda **settings: nullcontext(started))
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     path = tmp_path / "program.py"
@@ -22,6 +36,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("one_pool")
 def test_check_accepts_or_names_line_and_rule(cli: Command, program: Path) -> None:
     done = cli("sandbox", "check", program)
     assert (done.code, done.out) == (0, "accepted: class Env (reset, step)\n")
@@ -55,6 +70,7 @@ def test_run_prints_the_transcript_and_the_total(cli: Command, program: Path) ->
     ]
 
 
+@pytest.mark.usefixtures("one_pool")
 def test_actions_come_as_json_or_from_a_file(cli: Command, program: Path, tmp_path: Path) -> None:
     listed = cli("sandbox", "run", program, "--actions", "[[1, 2]]")
     assert listed.code == 0 and "[[1, 2], 1]" in listed.out and "1 step; the episode goes on" in listed.out
@@ -63,12 +79,14 @@ def test_actions_come_as_json_or_from_a_file(cli: Command, program: Path, tmp_pa
     assert "total reward 0 after 0 steps" in cli("sandbox", "run", program).out
 
 
+@pytest.mark.usefixtures("one_pool")
 def test_what_a_program_prints_is_shown_harmlessly(cli: Command, program: Path) -> None:
     program.write_text(COUNTER.replace("self.n += 1", "print('\x1b]0;title\x07')\n        self.n += 1"))
     done = cli("sandbox", "run", program, "-a", "x\x1b")
     assert "\x1b" not in done.out and "printed:\n\\x1b]0;title\\x07" in done.out
 
 
+@pytest.mark.usefixtures("one_pool")
 def test_a_program_that_fails_ends_with_one_line(cli: Command, program: Path) -> None:
     program.write_text(env("raise ValueError('no')"))
     done = cli("sandbox", "run", program, "-a", "go")

@@ -23,6 +23,8 @@ from tests.support.sandbox import (
 
 
 def programs(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        pytest.skip(f"no corpus in {folder.parent.name}/{folder.name}")
     found = sorted(folder.glob("*.py"))
     assert found, f"no programs in {folder.name}"
     return found

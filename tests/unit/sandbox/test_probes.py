@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,9 +81,7 @@ def raw_pool(request: pytest.FixtureRequest) -> Iterator[SandboxPool]:
     with SandboxPool(numpy=False, switches=switches, limits=Limits(call_s=2.0)) as pool:
         assert pool.zygote_pid is not None
         uid = Path(f"/proc/{pool.zygote_pid}/status").read_text().partition("\nUid:\t")[2].split()[0]
-        assert int(uid) == (
-            os.getuid() if os.getuid() and not switches.keep_root else (0 if switches.keep_root else 65_534)
-        )
+        assert int(uid) == (os.getuid() if os.getuid() or switches.keep_root else 65_534)
         yield pool
 
 
@@ -160,3 +160,42 @@ def test_cpu_time_is_told_apart_from_wall_clock_time(bare_pool: SandboxPool) -> 
     with pytest.raises(ProgramKilled, match="0.5 s of CPU time") as caught:
         program.step("go")
     assert caught.value.limit == "cpu"
+
+
+AS_USER = """
+import sys, tempfile
+from pathlib import Path
+from metagym.sandbox import SandboxPool
+from metagym.sandbox.pool import Switches
+from tests.unit.sandbox.test_probes import PROBES, held
+folder = Path(tempfile.mkdtemp())
+with SandboxPool(numpy=False, switches=Switches(language=False)) as pool:
+    print(*[name for name in PROBES if not held(pool, name, folder, int(sys.argv[1]))])
+"""
+
+
+def test_an_ordinary_users_own_pool_holds_the_same(listener: int) -> None:
+    """The caller itself without any privilege: no root is needed for anything."""
+    if os.getuid() != 0:
+        pytest.skip("the tests run as an ordinary user already")
+    root = Path(__file__).resolve().parents[3]
+    variables = {"PYTHONPATH": os.pathsep.join([str(root), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1"}
+    for python in (sys.executable, f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}"):
+        try:
+            done = subprocess.run(
+                [python, "-c", AS_USER, str(listener)],
+                user=65_534,
+                group=65_534,
+                extra_groups=[],
+                env=variables,
+                capture_output=True,
+                text=True,
+                cwd="/",
+            )
+        except OSError:
+            continue  # an interpreter in root's own folder, say
+        if "No module named" in done.stderr:
+            continue  # so may its packages be
+        assert done.stdout.split() == ["clock"], done.stderr
+        return
+    pytest.skip("an ordinary user can reach no interpreter of this version with the packages")
