@@ -60,7 +60,8 @@ class Move:
 def read_move(reply: str) -> Move:
     """The first complete ``<search>`` or ``<answer>`` of a reply, outside its thinking.
 
-    A tag that is never closed is skipped; an empty search is no action, an empty answer is one.
+    A tag that is never closed is skipped; an empty search is no action, an empty answer is one. (Search-R1 takes tags
+    inside the thinking too: there a model that weighs an answer has given it.)
     """
     seen = visible(reply)
     last = {name: seen.rfind(f"</{name}>") for name in ("search", "answer")}
@@ -152,8 +153,8 @@ def passages_text(hits: Iterable[Hit], settings: SearchSettings = SearchSettings
 
 
 def information(hits: Iterable[Hit], settings: SearchSettings = SearchSettings()) -> str:  # noqa: B008 -- frozen
-    """An information block, in the wrapping of Search-R1."""
-    return f"\n\n<information>{passages_text(hits, settings)}</information>\n\n"
+    """An information block, to the byte as Search-R1 wraps it (where nothing had to be neutralised or cut)."""
+    return f"\n\n<information>{passages_text(hits, settings).strip()}</information>\n\n"
 
 
 class SearchDialogue:

@@ -1,6 +1,6 @@
 """Searching a corpus of passages: one small protocol, four back ends, and a server that speaks Search-R1's protocol.
 
-    searcher = metagym.search.load_searcher("bm25:corpus.jsonl")     # or fts5:, tantivy:, http://host:8000/retrieve
+    searcher = load_searcher("bm25:corpus.jsonl")     # or fts5:, tantivy:, http://host:8000/retrieve
     hits = searcher.search(["who founded Orlen", "river of Orlen"], k=3)
 
 Any text is a legal query, equal scores are ordered by passage id, and queries are made of words alone, in one place

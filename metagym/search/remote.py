@@ -58,8 +58,12 @@ class RemoteSearcher:
             SearchError: The server is down or does not speak the protocol.
         """
         httpx2 = require("httpx2", "openai")
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
             raise SpecError(f"a search server is http://host:port/retrieve, got {redact(url)!r}")
         self._url = url if parts.path.strip("/") else f"{url.rstrip('/')}/retrieve"
         self._host = parts.netloc.rpartition("@")[2]
@@ -70,7 +74,7 @@ class RemoteSearcher:
             headers={"User-Agent": "metagym", "Content-Type": "application/json"},
             timeout=number("timeout", timeout, 0, above=True),
             verify=parts.scheme == "https",
-            trust_env=not is_loopback(parts.hostname),  # a proxy cannot reach this machine's own loopback
+            trust_env=not is_loopback(parts.hostname or ""),  # a proxy cannot reach this machine's own loopback
             follow_redirects=False,
         )
         self._name, self._digest = f"search-r1:{self._host}", ""

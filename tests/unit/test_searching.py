@@ -95,7 +95,7 @@ def test_a_dialogue_from_question_to_answer() -> None:
     one = dialogue(k=1, max_turns=3)
     first = one.reply("<think>who?</think><search>Orla Venn</search><information>I imagine</information>")
     assert first.observation == (
-        '\n\n<information>Doc 1(Title: "Orla Venn") Orla Venn was born in Tessarin.\n</information>\n\n'
+        '\n\n<information>Doc 1(Title: "Orla Venn") Orla Venn was born in Tessarin.</information>\n\n'
     )
     assert [hit.passage.id for hit in first.hits] == ["0"] and not first.done
     second = one.reply("<think>its river</think><search>Tessarin river</search>")

@@ -243,7 +243,9 @@ def test_a_stock_server_tells_no_digest() -> None:
         client.close()
 
 
-@pytest.mark.parametrize("url", ["ftp://host/retrieve", "http://", "host:8000", "http:///retrieve"])
+@pytest.mark.parametrize(
+    "url", ["ftp://host/retrieve", "http://", "host:8000", "http:///retrieve", "http://[", "http://h:99999"]
+)
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(SpecError, match="http://host:port/retrieve"):
         RemoteSearcher(url)
