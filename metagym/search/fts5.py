@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,11 +45,14 @@ class FTS5Searcher:
         self._lock = threading.Lock()
         if index is None:
             self._base = _connect(":memory:")
-            self._fill(self._base)
         else:
             # The format of the file is stable over versions of SQLite.
             file = ready_folder(index, "fts5", corpus.digest, self._save) / _FILE
             self._base = _connect(f"{file.absolute().as_uri()}?mode=ro")
+        # Python warns of connections that nobody closed, and a searcher may well live as long as its process.
+        self._close = weakref.finalize(self, self._base.close)
+        if index is None:
+            self._fill(self._base)
 
     @property
     def name(self) -> str:
@@ -67,7 +71,7 @@ class FTS5Searcher:
 
     def close(self) -> None:
         """Closes the file."""
-        self._base.close()
+        self._close()
 
     def _one(self, query: str, k: int) -> list[Hit]:
         terms = query_words(query)
