@@ -31,6 +31,7 @@ LIKE = (
     "config.family_options",
     "config.max_steps",
     "config.eval_split",
+    "card",
 )
 """Manifest fields (dotted) that `compare` wants equal; a field that both lack is equal."""
 

@@ -2,7 +2,7 @@
 
 The manifest says what was run (versions, seeds, specs, data digests); the records are what came out, equal for equal
 manifests; wall-clock times stand apart in ``timing.jsonl``, since no two runs share them. A run of SPADE keeps its
-environment memory in ``memory.jsonl``. A folder becomes a run at the moment its manifest appears, which happens in one
+environment memory in ``memory.jsonl``, one of SESA its skill bank in the folder ``bank``. A folder becomes a run at the moment its manifest appears, which happens in one
 rename. The ``.lock`` files beside the journals hold nothing but the number of the process that wrote last.
 """
 
@@ -33,6 +33,7 @@ TIMING = "timing.jsonl"
 REPLIES = "replies.sqlite"
 REPORT = "report.html"
 MEMORY = "memory.jsonl"
+BANK = "bank"
 
 FORMAT = 1
 """Version of the folder's layout; a folder of another one is refused."""
@@ -40,7 +41,7 @@ FORMAT = 1
 # The machine may change between the halves of a run; what decides the records may not.
 _NOT_CONFIGURATION = ("environment",)
 _OURS = re.compile(
-    r"(manifest\.json|(records|timing|memory)\.jsonl|replies\.sqlite|report\.html)(\.lock|-wal|-shm|-journal)?"
+    r"bank|(manifest\.json|(records|timing|memory)\.jsonl|replies\.sqlite|report\.html)(\.lock|-wal|-shm|-journal)?"
 )
 _TEMPORARY = ".writing-"
 _SECRET_NAME = re.compile(
@@ -206,6 +207,11 @@ class RunFolder:
     def memory(self) -> Path:
         """Where the environment memory of a run of SPADE stands."""
         return self.path / MEMORY
+
+    @property
+    def bank(self) -> Path:
+        """Where the skill bank of a run of SESA stands, unless it has another one."""
+        return self.path / BANK
 
     def note_seconds(self, key: str, seconds: float) -> None:
         """Notes how long the work behind a record took, seconds >= 0; of a resumed run the first figure stays."""

@@ -58,8 +58,8 @@ class SesaConfig:
         max_skill_tokens: Most tokens of a block of skills; None for no limit.
         probe_fraction: Share of further rollouts without skills, where skills were found, in [0, 1]: against them the
             worth of cards is measured. Rounded up to whole rollouts per question.
-        embedder: Of a new bank.
-        dedup: Cosine from which cards are near copies, of a new bank.
+        embedder: ``hash``, ``wordllama`` or ``minilm``; None takes the bank's own, and ``hash`` for a new bank.
+        dedup: Cosine from which cards are near copies; None takes the bank's own, and 0.85 for a new bank.
         hand: Hand-written cards to prime with: a file or folder, ``starter``, or None.
         mined: Mined cards to prime with.
         upkeep_every: Rounds between two consolidations; the digests of SESA speak of 10.
@@ -97,8 +97,8 @@ class SesaConfig:
     retrieve_k: int = 3
     max_skill_tokens: int | None = None
     probe_fraction: float = 0.2
-    embedder: str = "hash"
-    dedup: float = 0.85
+    embedder: str | None = None
+    dedup: float | None = None
     hand: str | None = STARTER
     mined: str | None = None
     upkeep_every: int = 1
@@ -128,7 +128,7 @@ class SesaConfig:
         settle(self, "max_skill_tokens", whole, 0, none=True)
         settle(self, "probe_fraction", number, 0.0, 1.0)
         settle(self, "challenger_temperature", number, 0.0)
-        settle(self, "dedup", number, 0.0, 1.0, above=True)
+        settle(self, "dedup", number, 0.0, 1.0, above=True, none=True)
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "hops", tuple(whole("a number of hops", hops, 1) for hops in self.hops))
         if not self.hops or len(set(self.hops)) != len(self.hops) or max(self.hops) > MAX_HOPS:

@@ -14,8 +14,8 @@ the number of workers.
     end
 
 The bank is a journal of its own. Each record that follows a change of it holds its number of events and its digest:
-these are the checkpoints. Whoever resumes takes the bank back to the last of them first (`checkpoint`,
-`metagym.sesa.repair.rewind`); what a killed run had written past it is set aside, done again, and so not mixed in.
+these are the checkpoints. Whoever resumes takes the bank back to the last of them first
+(`metagym.sesa.checkpoints.checkpoint`, `metagym.sesa.repair.rewind`); what a killed run had written past it is set aside, done again, and so not mixed in.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from metagym.chat.types import ChatModel
-from metagym.errors import BadInput, RunError
+from metagym.errors import BadInput
 from metagym.qadata import QARow
 from metagym.seeding import derive, rng
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.challenger import Challenge
+from metagym.sesa.checkpoints import bank_state, checkpoint, expect
 from metagym.sesa.config import STARTER, SesaConfig
 from metagym.sesa.contexts import Seed, challenger_context
 from metagym.sesa.crew import Crew
@@ -156,30 +157,21 @@ class Loop:
             self.records.append_many([("start", {"kind": "start", "bank": None})])
             return
         if "start" not in self.records:
-            self.records.append_many([("start", {"kind": "start", "bank": _state(self.bank)})])
+            self.records.append_many([("start", {"kind": "start", "bank": bank_state(self.bank)})])
         if "prime" in self.records:
-            self._expect(checkpoint(self.records))
+            expect(self.bank, checkpoint(self.records))
             record, seconds = self.records.get("prime"), 0.0
         else:
-            self._expect(self.records.get("start")["bank"])
+            expect(self.bank, self.records.get("start")["bank"])
             started = time.perf_counter()
             config, bank = self.config, self.bank
             denied = bank.deny(sha256=sorted(self.held_out))
             done = prime(bank, STARTER_CARDS if config.hand == STARTER else config.hand or (), config.mined or ())
             bank.flush()
-            record = {"kind": "prime", "primed": asdict(done), "denied": denied, "bank": _state(bank)}
+            record = {"kind": "prime", "primed": asdict(done), "denied": denied, "bank": bank_state(bank)}
             self.records.append_many([("prime", record)])
             seconds = time.perf_counter() - started
         self.on_event(Event("prime", -1, -1, record, seconds, "prime"))
-
-    def _expect(self, state: Any) -> None:
-        """Refuses a bank that somebody else changed meanwhile."""
-        if self.bank is not None and state != (found := _state(self.bank)):
-            raise RunError(
-                f"the bank {self.bank.path} is at event {found['seq']} ({found['digest'][:12]}), and the run left it "
-                f"at event {state['seq']} ({state['digest'][:12]}): another writer changed it; give each run a bank "
-                "of its own"
-            )
 
     # --- the phases of a round
 
@@ -324,7 +316,7 @@ class Loop:
         seconds = 0.0
         if key not in self.records:
             started = time.perf_counter()
-            self._expect(checkpoint(self.records))
+            expect(self.bank, checkpoint(self.records))
             attempts = [slot.attempt for slot in self.rounds[-1] if slot.attempt is not None]
             bank.record_uses([use for one in attempts for use in one.uses], number)
             made, kept = Distilled(), Kept()
@@ -346,7 +338,7 @@ class Loop:
                 "distilled": made.to_json(),
                 "kept": asdict(kept),
                 "active": len(bank),
-                "bank": _state(bank),
+                "bank": bank_state(bank),
             }
             self.records.append_many([(key, record)])
             seconds = time.perf_counter() - started
@@ -367,28 +359,6 @@ class Loop:
         key = f"round/{number}/summary"
         self.records.append_many([(key, record)])
         self.on_event(Event("round", number, -1, record, 0.0, key))
-
-
-def _state(bank: SkillBank) -> dict[str, Any]:
-    return {"seq": bank.seq, "digest": bank.digest}
-
-
-def checkpoint(records: Records) -> Any:
-    """The last state of the bank that the records tell: ``{"seq", "digest"}``; None before the start.
-
-    Raises:
-        StoreCorrupt: A record is none of a run of SESA.
-    """
-    found = None
-    keys = ["start", "prime"]
-    number = 0
-    while f"round/{number}/bank" in records:
-        keys.append(f"round/{number}/bank")
-        number += 1
-    for key in keys:
-        if key in records:
-            found = read(lambda record: record["bank"], key, records.get(key))
-    return found
 
 
 async def run_loop(
