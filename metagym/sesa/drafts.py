@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metagym.answers import visible
 from metagym.errors import BadInput
 from metagym.searching import neutral
 from metagym.sesa.cards import CONTENT, SkillCard, leaked, question_sha256, words
@@ -71,6 +72,7 @@ def objects_in(text: str) -> list[Mapping[str, Any]] | Refusal:
     """The JSON objects of a reply, in order: bare, in a list, in prose or in a code fence."""
     if len(text) > MAX_REPLY:
         return Refusal("too-long", f"the reply has {len(text):,} characters, at most {MAX_REPLY:,} are read")
+    text = visible(text)  # a draft inside the thinking is none
     decoder = json.JSONDecoder(parse_constant=_refuse)
     found: list[Mapping[str, Any]] = []
     at, tries = text.find("{"), 0

@@ -22,7 +22,7 @@ from metagym.sesa.contexts import Seed, SolverContext, challenger_context
 from metagym.sesa.dialogues import MAX_STEPS, DialogueEnv
 from metagym.sesa.filters import FilterSettings
 from metagym.sesa.material import load_material
-from metagym.sesa.protocol import Final
+from metagym.sesa.protocol import Final, tagged
 from metagym.sesa.retrieval import RETRIEVE_K, SkillBlock, SkillRetriever
 from metagym.sesa.rollouts import RolloutSettings
 from metagym.sesa.rounds import PENALTY, Attempt, RewardSettings, attempt, rewards
@@ -148,8 +148,7 @@ class SolverEnv(DialogueEnv):
         assert self.row is not None
         if move.kind != "answer":
             return self._observation, 0.0, False, True, self._info({"value": 0.0, "answer": None, "cause": "no-answer"})
-        written = [turn.reply for turn in self._turns if turn.reply is not None]
-        judging = self.scorer.judged(written, self.row.golds, self.row.question, derive(self._seed, "judge"))
+        judging = self.scorer.judged(tagged(move), self.row.golds, self.row.question, derive(self._seed, "judge"))
         score = sync.run(judging)
         if score.value is None:
             raise TooManyFailures(f"the answer to question {self.row.id} was not scored: {score.cause}")

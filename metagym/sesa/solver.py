@@ -12,7 +12,8 @@ from metagym.search import Searcher
 from metagym.seeding import derive
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.contexts import SolverContext
-from metagym.sesa.rollouts import RolloutSettings, roll, task_ids
+from metagym.sesa.protocol import Move, tagged
+from metagym.sesa.rollouts import RolloutSettings, final_of, roll, task_ids
 
 INSTRUCTIONS = (
     "Answer the question below. Reason inside <think> and </think> whenever you have learnt something new. If you lack "
@@ -72,7 +73,7 @@ async def score_answers(
     """The episodes with success and return filled in.
 
     What failed keeps its status. Where the judge fails, the status becomes ``unscored`` with the cause: unscored is not
-    wrong.
+    wrong. What counts is the answer that ended the episode, and no tag that stands elsewhere.
 
     Args:
         question: The question, for the judge.
@@ -91,8 +92,8 @@ async def score_answers(
         if not episode.scored:
             out.append(episode)
             continue
-        written = [turn.reply for turn in episode.turns if turn.reply is not None]
-        score = await judge.judged(written, golds, question, derive(seed, "judge", number))
+        said = tagged(Move("answer", answer)) if (answer := final_of(episode, "answer")) is not None else ""
+        score = await judge.judged(said, golds, question, derive(seed, "judge", number))
         if score.value is None:
             out.append(replace(episode, status=Status.UNSCORED, cause=score.cause, success=None))
             continue

@@ -37,7 +37,7 @@ UNKNOWN = "unknown"
 
 _ORDER = re.compile(r"Number of facts to chain: (\d+)\nAnswer: (.*)\n\Z")
 _QUESTION = re.compile(r"^Question: (.*)\s*\Z", re.MULTILINE)
-_SKILLS = re.compile(r"<skills>(.*?)</skills>", re.DOTALL)
+_SKILLS = re.compile(r"^<skills>\n(.*?)^</skills>$", re.DOTALL | re.MULTILINE)
 _DECOMPOSE = re.compile(r"\bdecompos|\bone search (?:for|per) each\b", re.IGNORECASE)
 _KEEP = re.compile(r"\bevery telling word\b", re.IGNORECASE)
 _MATERIAL = re.compile(r"^\[\d+\] (.*)\n(.*)$", re.MULTILINE)
@@ -76,9 +76,8 @@ def question_in(prompt: str) -> str:
 
 def skills_in(prompt: str) -> str:
     """The block of skills in a solver's prompt; "" without one."""
-    found = _SKILLS.search(prompt.rpartition("\nQuestion:")[0])
-    # The instructions name the tags as well; a real block stands after them.
-    return "" if found is None else _SKILLS.findall(prompt.rpartition("\nQuestion:")[0])[-1]
+    found = _SKILLS.search(prompt)  # the instructions name the tags as well, but not alone on a line
+    return found[1] if found else ""
 
 
 def decomposes(prompt: str) -> bool:

@@ -24,9 +24,7 @@ def expected(spec: str, p: float, n: int = 5) -> float:
 
 @given(st.sampled_from(BELLS), st.integers(2, 32), st.data())
 @settings(max_examples=80, deadline=None)
-def test_f1_bells_are_zero_at_both_ends_symmetric_and_rise_to_the_middle(
-    name: str, n: int, data: st.DataObject
-) -> None:
+def test_f1_bells_are_zero_at_both_ends_symmetric_and_rise_inwards(name: str, n: int, data: st.DataObject) -> None:
     shape = load_shape(name)
     k = data.draw(st.integers(0, n))
     assert shape(0.0) == shape(1.0) == 0.0
