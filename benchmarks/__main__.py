@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import adapters, imports, latency, overhead, sandbox, search
+from benchmarks import adapters, imports, latency, overhead, sandbox, search, skills
 from benchmarks.common import Report, machine, machine_line
 
 HERE = Path(__file__).resolve().parent
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "imports": imports.report,
     "sandbox": sandbox.report,
     "search": search.report,
+    "skills": skills.report,
     "alfworld_engine": adapters.engine_report,
     "stand_ins": adapters.stand_ins_report,
 }

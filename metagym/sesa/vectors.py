@@ -9,8 +9,13 @@ import numpy as np
 
 from metagym.sesa.embedders import Vectors
 
-BLOCK = 4096
-"""Rows per block: a block of 256-wide vectors is 4 MB, which stays in the cache."""
+BLOCK = 1024
+"""Rows per block of a matrix times a vector."""
+
+_TILE_ROWS = 256
+_ALONE = 1 << 18
+"""Multiplications up to which OpenBLAS stays in one thread (interface/gemm.c: SMP_THRESHOLD_MIN times 4). Several
+threads are hardly faster here, since memory decides, and on a busy machine they wait for each other: 16 ms, not 0.5."""
 
 MARGIN = 1e-5
 """Cosines in float32 are wrong by less; what is that close to a limit is computed again in float64."""
@@ -49,12 +54,18 @@ class VectorTable:
 
 def close_pairs(left: Vectors, right: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
     """All (row of `left`, row of `right`, cosine) with a cosine of at least `threshold`."""
-    for start in range(0, len(right), BLOCK):
-        block = right[start : start + BLOCK]
-        found = np.argwhere(left @ block.T >= threshold - MARGIN)
-        for one, other in found.tolist():
-            if (score := cosine(left[one], block[other])) >= threshold:
-                yield one, start + other, score
+    count, dim = left.shape
+    tile = max(_TILE_ROWS, _ALONE // (dim * max(1, count)))
+    group = max(1, _ALONE // (tile * dim))
+    for start in range(0, len(right), tile):
+        block = right[start : start + tile]
+        scores = np.empty((count, len(block)), dtype=np.float32)
+        for first in range(0, count, group):
+            np.matmul(left[first : first + group], block.T, out=scores[first : first + group])
+        if scores.size and scores.max() >= threshold - MARGIN:
+            for one, other in np.argwhere(scores >= threshold - MARGIN).tolist():
+                if (score := cosine(left[one], block[other])) >= threshold:
+                    yield one, start + other, score
 
 
 def cosine(left: Any, right: Any) -> float:
@@ -74,7 +85,10 @@ def nearest(rows: Vectors, live: Any, vector: Any, k: int) -> list[tuple[int, fl
     Returns:
         (row, cosine), in no order.
     """
-    scores = rows @ np.asarray(vector, dtype=np.float32)
+    query = np.asarray(vector, dtype=np.float32)
+    scores = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), BLOCK):
+        np.matmul(rows[start : start + BLOCK], query, out=scores[start : start + BLOCK])
     scores[~live] = -np.inf
     if (count := int(np.count_nonzero(live))) > k:
         last = np.partition(scores, len(scores) - k)[len(scores) - k]
