@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import parse_qsl
 
 from metagym.errors import SpecError
 from metagym.search.corpora import Corpus, read_corpus
@@ -43,11 +42,10 @@ def load_searcher(spec: str | Searcher) -> Searcher:
     if not colon or engine not in SCHEMES or engine == "http":
         raise SpecError(f"the searcher {spec!r} is of no known form; {_forms()}")
     path, _, query = rest.partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    index = options.pop("index", None)
-    if not path or options or index == "":
+    option, _, index = query.partition("=")  # taken as it stands: folders may hold any sign
+    if not path or option not in ("", "index") or bool(option) != bool(index) or spec.endswith("?"):
         raise SpecError(f"the searcher {spec!r} cannot be read: {SCHEMES[engine]}")
-    return searcher_of(engine, read_corpus(path), index)
+    return searcher_of(engine, read_corpus(path), index or None)
 
 
 def searcher_of(engine: str, corpus: Corpus, index: str | None = None) -> Searcher:

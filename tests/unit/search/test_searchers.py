@@ -153,7 +153,7 @@ def test_several_threads_search_at_once(engine: str) -> None:
 @each
 def test_an_index_on_disk_is_kept_and_renewed_for_another_corpus(engine: str, tmp_path: Path) -> None:
     searcher(engine)
-    path, index = tmp_path / "corpus.jsonl", tmp_path / "deep" / "index"
+    path, index = tmp_path / "corpus.jsonl", tmp_path / "deep" / "in+dex=%20 1"
     write_corpus(path, CORPUS.passages)
     spec = f"{engine}:{path}?index={index}"
     first = load_searcher(spec)
@@ -171,7 +171,7 @@ def test_an_index_on_disk_is_kept_and_renewed_for_another_corpus(engine: str, tm
     renewed = load_searcher(spec)
     assert ids(renewed.search(["zebra"], 3)[0]) == ["new"]
     renewed.close()
-    assert os.listdir(index.parent) == ["index"]
+    assert os.listdir(index.parent) == [index.name]
 
 
 @each
@@ -200,7 +200,20 @@ def test_a_closed_index_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["corpus.jsonl", "bm25", "bm25:", "lucene:x", "http:x", "bm25:x?index=", "bm25:x?fast=1", "", 5]
+    "spec",
+    [
+        "corpus.jsonl",
+        "bm25",
+        "bm25:",
+        "lucene:x",
+        "http:x",
+        "bm25:x?index=",
+        "bm25:x?fast=1",
+        "bm25:x?",
+        "bm25:x?index",
+        "",
+        5,
+    ],
 )
 def test_a_spec_that_cannot_be_read_lists_the_forms(spec: object) -> None:
     with pytest.raises(SpecError, match="CORPUS.jsonl"):
