@@ -1,4 +1,4 @@
-"""Everything that decides a run of SPADE, as one frozen value with a JSON form: manifests hold it, resume compares it."""
+"""Everything that decides a run of SPADE, as one frozen value with a JSON form for manifests."""
 
 from __future__ import annotations
 

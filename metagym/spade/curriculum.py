@@ -1,4 +1,4 @@
-"""Curriculum statistics: what the designer writes, how the agent fares, what each role is paid. All from the records."""
+"""Curriculum statistics, from the records: what the designer writes, how the agent fares, what each role is paid."""
 
 from __future__ import annotations
 

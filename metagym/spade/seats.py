@@ -7,6 +7,7 @@ that a program gets is in the form that its own solution has: a boxed command ke
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +21,8 @@ from metagym.tasks import Task, TaskSet
 
 FAMILY = "Program"
 """Family of the tasks that programs are played as; a task's id is the beginning of the program's digest."""
+
+_BRACE = re.compile(r"\\boxed\{|[{}]")
 
 MAX_ACTION = 20_000
 """Longest action that is sent, in characters: enough for several tool calls."""
@@ -39,16 +42,18 @@ _NO_CALL = "Your answer was empty, so nothing happened. Write <tool_call>...</to
 
 
 def boxed_in(text: str) -> str:
-    r"""The last ``\boxed{...}`` of a text, box and all; "" where there is none. Braces inside it must match."""
-    start = text.rfind("\\boxed{")
-    while start >= 0:
-        depth = 0
-        for place in range(start + 6, min(len(text), start + MAX_ACTION)):
-            depth += {"{": 1, "}": -1}.get(text[place], 0)
-            if not depth:
-                return text[start : place + 1]
-        start = text.rfind("\\boxed{", 0, start)  # this one never closes
-    return ""
+    r"""The last ``\boxed{...}`` of a text, box and all; "" where there is none. Braces inside it must match.
+
+    It takes one walk over the text, whatever stands in it.
+    """
+    opened: list[int] = []
+    last = (-1, -1)
+    for brace in _BRACE.finditer(text):
+        if brace[0] != "}":
+            opened.append(brace.start() if brace[0] != "{" else -1)
+        elif opened and (start := opened.pop()) >= 0:
+            last = max(last, (start, brace.end()))
+    return text[slice(*last)] if 0 <= last[0] and last[1] - last[0] <= MAX_ACTION else ""
 
 
 def _boxed(reply: Reply, admissible: Sequence[str] | None) -> str:

@@ -98,14 +98,14 @@ class FixedList(_Scripted):
 class Bandit(_Scripted):
     """A bandit over `number_lock(k)` and noisy doors: the smallest designer that learns from what it is paid.
 
-    The value of an arm is a moving average of its rewards. It writes the lock of the best value, or (with chance
-    `explore`) one of its neighbours, or (with chance `noise`) a noisy door.
+    The value of an arm is a moving average of its rewards. The slots of a round write the lock of the best value, the
+    one with a pin more and the one with a pin less, in turn, or (with chance `noise`) a noisy door. Of equal values it
+    keeps to the lock that it has.
 
     Args:
         least: Smallest number of pins, >= 2.
         most: Largest.
         start: Where it begins.
-        explore: Chance of a neighbour, in [0, 1].
         rate: Weight of a new reward, in (0, 1].
         memory: What is left of the value of an arm after a round in which it was not played, in [0, 1].
         noise: Chance of a noisy door, in [0, 1].
@@ -116,31 +116,26 @@ class Bandit(_Scripted):
         least: int = 2,
         most: int = 12,
         start: int = 2,
-        explore: float = 0.5,
         rate: float = 0.5,
         memory: float = 0.8,
         noise: float = 0.0,
     ) -> None:
         self.least, self.most = whole("least", least, 2), whole("most", most, 2)
         self.best = whole("start", start, self.least)
-        self.explore, self.rate = number("explore", explore, 0, 1), number("rate", rate, 0, 1, above=True)
-        self.memory, self.noise = number("memory", memory, 0, 1), number("noise", noise, 0, 1)
+        self.rate, self.memory = number("rate", rate, 0, 1, above=True), number("memory", memory, 0, 1)
+        self.noise = number("noise", noise, 0, 1)
         if not self.best <= self.most:
             raise BadInput(f"start lies between least and most, got {start} of {least} to {most}")
         self.values: dict[int, float] = {}
-        super().__init__(
-            f"least={least},most={most},start={start},explore={explore:g},rate={rate:g},memory={memory:g},noise={noise:g}"
-        )
+        super().__init__(f"least={least},most={most},start={start},rate={rate:g},memory={memory:g},noise={noise:g}")
 
     def design(self, brief: Brief) -> str:
         """A lock near the best one so far."""
         draws = rng(brief.seed, "bandit")
         if draws.random() < self.noise:
             return fenced(noisy_door(draws.choice((0.25, 0.5, 0.75)), brief.skill))
-        pins = self.best
-        if draws.random() < self.explore:
-            pins = min(self.most, max(self.least, pins + draws.choice((-1, 1))))
-        return fenced(number_lock(pins, skill=brief.skill))
+        pins = self.best + (0, 1, -1)[brief.slot % 3]
+        return fenced(number_lock(min(self.most, max(self.least, pins)), skill=brief.skill))
 
     def learn(self, lessons: Sequence[tuple[str, float]]) -> None:
         """Takes in what the programs of a round were paid.
@@ -159,8 +154,8 @@ class Bandit(_Scripted):
             old = self.values.get(pins, mean)
             self.values[pins] = old + self.rate * (mean - old)
         near = [pins for pins in self.values if abs(pins - self.best) <= 1]
-        if near:  # of equal ones the larger: a plateau is crossed, not camped on
-            self.best = max(near, key=lambda pins: (self.values[pins], pins))
+        if near:
+            self.best = max(near, key=lambda pins: (self.values[pins], pins == self.best, -pins))
 
 
 class Mutator(_Scripted):
