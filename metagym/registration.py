@@ -27,6 +27,8 @@ _NAMESPACE = re.compile(r"[A-Za-z0-9_-]+")
 SYSTEMS = {
     "MetaGym/SPADE-Designer-v0": "metagym.spade.env:DesignerEnv",
     "MetaGym/SPADE-Agent-v0": "metagym.spade.agent_env:AgentEnv",
+    "MetaGym/SESA-Solver-v0": "metagym.sesa.env:SolverEnv",
+    "MetaGym/SESA-Challenger-v0": "metagym.sesa.env:ChallengerEnv",
 }
 """Ids that belong to no family, with what is imported when one of them is made."""
 

@@ -6,10 +6,10 @@ They share nothing but functions: the challenger's environment asks a solver, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from metagym import chat
-from metagym.answers import AnswerScorer, LLMJudge
+from metagym.answers import AnswerScorer, LLMJudge, golds_of
 from metagym.chat.types import ChatModel
 from metagym.checks import mapping, shown, whole
 from metagym.errors import BadInput, TooManyFailures
@@ -21,7 +21,7 @@ from metagym.sesa.challenger import Challenge, challenger_prompt, vet
 from metagym.sesa.contexts import Seed, SolverContext, challenger_context
 from metagym.sesa.dialogues import MAX_STEPS, DialogueEnv
 from metagym.sesa.filters import FilterSettings
-from metagym.sesa.material import load_material
+from metagym.sesa.materials import Material, Side, load_material, question_set
 from metagym.sesa.protocol import Final, tagged
 from metagym.sesa.retrieval import RETRIEVE_K, SkillBlock, SkillRetriever
 from metagym.sesa.rollouts import RolloutSettings
@@ -67,14 +67,15 @@ class SolverEnv(DialogueEnv):
     end, then whether the score is at least 0.5.
 
     ## Arguments
-    * ``questions``, ``searcher``: a file of questions and a searcher's spec, e.g. ``"bm25:corpus.jsonl"``; None takes
-      the invented world that comes with the family SearchQA.
-    * ``split``: ``"train"`` or ``"valid"``.
+    * ``material``: ``"invented"``: the small world that comes with the family SearchQA; ``"corpus:FILE"``: passages of
+      your own (see `metagym.sesa.materials.load_material`).
+    * ``questions``, ``split``: ``"questions"``: those of the material, ``"riddles"`` on its passages, or a file; and
+      ``"train"`` or ``"valid"``.
+    * ``searcher``: a searcher's spec in place of the material's own, e.g. ``"http://localhost:8000/retrieve"``.
     * ``bank``: folder of a skill bank, opened for reading; None for a solver without skills.
     * ``retrieve_k``, ``max_skill_tokens``: cards in the prompt; their most tokens (None: no limit).
     * ``topk``, ``max_steps``, ``information_tokens``: passages per search, turns, tokens of one block.
     * ``scorer``, ``judge``: ``"em"``, ``"f1"``, ``"sub_em"``, or ``"judge"`` and ``"em+judge"`` with a model's spec.
-    * ``material``: the default questions and passages, set by the id.
 
     ``reset(options={"question": "<id>"})`` asks one question by its id; otherwise the seed draws one.
 
@@ -87,9 +88,10 @@ class SolverEnv(DialogueEnv):
 
     def __init__(
         self,
-        questions: str | None = None,
+        material: str | Material = "invented",
+        questions: str = "questions",
+        split: Side = "train",
         searcher: str | Searcher | None = None,
-        split: str = "train",
         bank: str | None = None,
         retrieve_k: int = RETRIEVE_K,
         max_skill_tokens: int | None = None,
@@ -98,12 +100,15 @@ class SolverEnv(DialogueEnv):
         information_tokens: int = 500,
         scorer: str = "em",
         judge: Any = None,
-        material: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__(topk, max_steps, information_tokens, render_mode)
-        self.material = load_material(searcher, questions, split, material)
-        self.rows = self.material.questions(split)
+        if split not in get_args(Side):
+            raise BadInput(f"split is one of {', '.join(get_args(Side))}, got {shown(split)}")
+        self.material = load_material(material, searcher)
+        self.rows = question_set(questions, self.material, split)
+        if not self.rows:
+            raise BadInput(f"questions={shown(questions)} gives no question to ask")
         self.scorer, self._judge = _scorer(scorer, judge)
         self.retriever = SkillRetriever(_bank(bank), retrieve_k, max_skill_tokens)
         self.row: QARow | None = None
@@ -200,7 +205,8 @@ class ChallengerEnv(DialogueEnv):
     * ``solver``, ``verifier``: specs of the models that try and verify; ``"rules"`` takes the scripted stand-ins of
       `metagym.sesa.stand_ins`, which understand the riddles of the scripted challenger and little else:
       ``info["backend"]`` says which kind played. ``verifier=None`` switches verification off.
-    * ``searcher``: as for `SolverEnv`; ``answers``: seed answers, by default the titles of the passages.
+    * ``material``, ``searcher``: as for `SolverEnv`; ``answers``: seed answers, by default the training side of the
+      material's (titles of its passages).
     * ``hops``: (least, most) facts to chain.
     * ``rollouts``, ``shape``, ``penalty``, ``min_valid``: tries per question; ``quadratic``, ``gaussian``, ``min``,
       ``spice``, ``one_minus_acc`` or ``constant`` (`metagym.sesa.shaping`); reward of a rejected question; scored tries
@@ -209,7 +215,6 @@ class ChallengerEnv(DialogueEnv):
     * ``bank``, ``retrieve_k``, ``max_skill_tokens``: the solver's skills.
     * ``topk``, ``max_steps``, ``information_tokens``: passages per search, turns of the challenger, tokens of a block.
     * ``scorer``, ``judge``: how the solver's answers are scored.
-    * ``material``: the default passages, set by the id.
 
     ``reset(options={"answer": "...", "hops": 2})`` gives an answer (a text, or a list of its forms) and a number.
 
@@ -222,8 +227,9 @@ class ChallengerEnv(DialogueEnv):
 
     def __init__(
         self,
-        searcher: str | Searcher | None = None,
+        material: str | Material = "invented",
         answers: Sequence[str] | None = None,
+        searcher: str | Searcher | None = None,
         hops: tuple[int, int] | list[int] = (1, 3),
         solver: Any = "rules",
         verifier: Any = "rules",
@@ -240,7 +246,6 @@ class ChallengerEnv(DialogueEnv):
         information_tokens: int = 500,
         scorer: str = "em",
         judge: Any = None,
-        material: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__(topk, max_steps, information_tokens, render_mode)
@@ -254,10 +259,12 @@ class ChallengerEnv(DialogueEnv):
         if unknown := sorted(set(limits) - set(FilterSettings.__dataclass_fields__)):
             raise BadInput(f"filters has no {unknown[0]!r}; it has {', '.join(FilterSettings.__dataclass_fields__)}")
         self.filters = FilterSettings(**{"verify": verifier is not None, **limits})
-        self.material = load_material(searcher, default=material)
-        self.answers = tuple(self.material.titles if answers is None else answers)
+        if self.filters.verify and verifier is None:
+            raise BadInput("filters says verify=True and there is no verifier")
+        self.material = load_material(material, searcher)
+        self.answers = self.material.side("train") if answers is None else tuple(golds_of(one) for one in answers)
         if not self.answers:
-            raise BadInput("there are no seed answers: this searcher's passages are not at hand; hand in answers=[...]")
+            raise BadInput("the material has no passages whose titles could be seed answers: hand in answers=[...]")
         self.verifier = None if verifier is None else load_seat(verifier, "verifier")
         self._solver = load_seat(solver, "solver")
         self.scorer, self._judge = _scorer(scorer, judge)

@@ -62,7 +62,7 @@ def sentences(passage: Passage) -> list[str]:
     title, out = passage.plain_title, []
     for sentence in _SENTENCE.split(passage.text.replace('"', "'")):
         if title in sentence and len(sentence) <= _MOST:
-            blanked = " ".join(sentence.replace(title, BLANK).rstrip(".!? ").split())
+            blanked = " ".join(sentence.rstrip(".!? ").replace(title, BLANK).split())
             if len(words(blanked)) >= 3:
                 out.append(blanked)
     return out
