@@ -40,10 +40,15 @@ def told(error: BaseException, filename: str) -> str:
 
 
 def _text(error: BaseException) -> str:
-    parts = [str(part) for part in _ARGS(error)[:4] if type(part) in (str, int, float, bool)]
+    parts = [_word(part) for part in _ARGS(error)[:4] if type(part) in (str, int, float, bool)]
     text = ", ".join(part[:TEXT] for part in parts)
     text = whole(text)
     return text if len(text) <= TEXT else text[: TEXT - 3] + "..."
+
+
+def _word(part: str | int | float) -> str:
+    # Python refuses to write a number of more than 4,300 digits, and takes long for a shorter one.
+    return str(part) if type(part) is not int or part.bit_length() <= 1_024 else "a number of more than 300 digits"
 
 
 def _line(traceback: TracebackType | None, filename: str) -> int:

@@ -37,7 +37,7 @@ _EXCEPTIONS = (
 def template() -> dict[str, Any]:
     """The builtins that all programs share, with the guards under their names."""
     found = {name: getattr(builtins, name) for name in f"{_OWN} {_EXCEPTIONS}".split()}
-    classes.name_types(found.values())
+    classes.name_types(value for name, value in found.items() if name != "super")
     classes.name_types([type(None), type(...), type(NotImplemented)])
     found |= {name: getattr(bases, name) for name in bases.EXPORTS}
     found |= {
@@ -60,6 +60,7 @@ def template() -> dict[str, Any]:
         "_old_item_": guards.old_item,
         "_type_": classes.type_of,
         "_text_": guards.text,
+        "_super_": guards.super_,
         "_vars_": guards.vars_,
         "_class_": classes.class_,
         "_mro_": classes.mro,

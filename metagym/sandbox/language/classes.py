@@ -122,6 +122,8 @@ class Meta(abc.ABCMeta):
 
     def __new__(mcs, name: str, bases: tuple[Any, ...], body: Any, /, **keywords: Any) -> Any:
         """Makes a class if its body holds only what a class statement may hold."""
+        if mcs.mro is not type.mro:
+            raise TypeError("a metaclass may not define mro: the order of bases is Python's")
         _check_bases(bases)
         found = dict(body)
         for key, value in found.items():

@@ -56,7 +56,7 @@ def read(ob: Any, name: str) -> Any:
     return getattr(ob, name)
 
 
-_kinds: tuple[type, ...] = (str, type, AttributeError)
+_kinds: tuple[type, ...] = (str, type, AttributeError, super)
 """On objects of other kinds every judged name may be read; `guard_arrays` adds those of numpy."""
 
 
@@ -68,17 +68,56 @@ def guard_arrays(kinds: Iterable[type]) -> None:
 
 def _risky(ob: Any, name: str) -> Any:
     kind = type(ob)
+    if issubclass(kind, super):
+        return _above(ob, name)
     if name in _FORMATS:
         if issubclass(kind, str) and _defined(kind, name) is str.__dict__[name]:
             return functools.partial(_FORMATS[name], ob)
         if issubclass(kind, type) and issubclass(ob, str) and _defined(ob, name) is str.__dict__[name]:
             return _FORMATS[name]
-    elif issubclass(kind, type):
-        if name == "mro" or (name == "register" and not own_class(ob)):  # a class may have a `register` of its own
-            raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
-    elif issubclass(kind, AttributeError) and name == "obj":
-        raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
+    else:
+        _check_owner(ob, name)
     return read_guarded(ob, name)
+
+
+def _check_owner(ob: Any, name: str) -> None:
+    kind = type(ob)
+    if issubclass(kind, type):
+        refused = (
+            name == "mro"
+            or (name == "register" and not own_class(ob))  # a class may have a `register` of its own
+            or (name == "obj" and AttributeError in mro_of(ob))  # the descriptor, which reads from any instance
+        )
+    else:
+        refused = name == "obj" and issubclass(kind, AttributeError)
+    if refused:
+        raise AttributeError(f"the attribute {name} of {described(kind)} is not given to programs")
+
+
+_instance_of_super = super.__dict__["__self__"].__get__
+
+
+def _above(ob: Any, name: str) -> Any:
+    """A risky attribute of a super object: judged by the instance or class that it speaks for."""
+    instance = _instance_of_super(ob)
+    _check_owner(instance, name)
+    value = getattr(ob, name)
+    if name in _FORMATS and type(value) is types.BuiltinFunctionType:
+        return functools.partial(_FORMATS[name], instance)
+    return _FORMATS[name] if value is str.__dict__.get(name) else value
+
+
+def super_(*args: Any) -> Any:
+    """The builtin `super` with its arguments written out.
+
+    The facades' classes derive from the library's: ``super(datetime, datetime).now()`` would be the real clock.
+
+    Raises:
+        TypeError: The first argument is no class of the program.
+    """
+    if len(args) != 2 or not (isinstance(args[0], type) and own_class(args[0])):
+        raise TypeError("super takes no arguments, or a class of your own and its instance")
+    return super(*args)
 
 
 def _defined(kind: type, name: str) -> Any:
@@ -203,7 +242,8 @@ def vars_(*args: Any) -> dict[str, Any]:
     if len(args) != 1:
         raise TypeError("vars() needs an instance of one of your classes")
     kind = type(args[0])
-    if not own_class(kind) and kind is not types.SimpleNamespace:
+    # Never of a class: its dictionary holds the descriptor of its instances' own dictionaries.
+    if issubclass(kind, type) or not own_class(kind) and kind is not types.SimpleNamespace:
         raise TypeError(f"vars() of {described(kind)} is not given to programs")
     try:
         found = object.__getattribute__(args[0], "__dict__")

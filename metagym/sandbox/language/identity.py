@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import enum
 import functools
+import types
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 _FIRST = 1_000
+_BY_ADDRESS = (types.BuiltinFunctionType, types.MethodWrapperType)
+"""Types whose own hash is made of an address."""
+
+_instance_of_super = super.__dict__["__self__"].__get__
 
 
 class Identities:
@@ -34,7 +40,7 @@ class Identities:
         if kind is str:
             return _of_text(ob)
         if kind is int or kind is float:
-            return hash(ob)
+            return hash(ob) if ob == ob else 0  # that of a NaN would be its address
         if kind is bytes:
             return _of_bytes(ob)
         if kind is tuple:
@@ -45,9 +51,20 @@ class Identities:
             return 0x5EED
         if issubclass(kind, enum.Enum) and kind.__hash__ is enum.Enum.__hash__:
             return self.hash(object.__getattribute__(ob, "_name_"))
-        if kind.__hash__ is object.__hash__:
+        if kind is types.MethodType:
+            return hash((self.id(ob.__self__), self.id(ob.__func__)))
+        if kind.__hash__ is object.__hash__ or kind in _BY_ADDRESS:
             return self.id(ob)
         return hash(ob)
+
+    def method(self, ob: Any) -> Callable[..., int]:
+        """``ob.__hash__`` of an object, a class or ``super()``: what it gives hangs on no address."""
+        if type(ob) is super:
+            instance, found = _instance_of_super(ob), ob.__hash__
+            return (lambda: self.id(instance)) if getattr(found, "__objclass__", None) is object else found
+        if not isinstance(ob, type):
+            return lambda: self.hash(ob)
+        return (lambda one: self.id(one)) if ob.__hash__ is object.__hash__ else ob.__hash__
 
 
 @functools.lru_cache(4096)

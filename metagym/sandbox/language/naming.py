@@ -156,6 +156,8 @@ class Naming(ast.NodeTransformer):
             return node
         if load:
             self.imports.judge_name(node)
+        if load and name == "super":
+            return ast.copy_location(ast.Name("_super_", ast.Load()), node)
         if load and name in names.UNGIVEN and name not in self.bound:
             hint = names.UNGIVEN[name]
             raise self.reject("forbidden_name", node, f"the builtin {name} is not given to programs: {hint}")
@@ -248,6 +250,8 @@ class Naming(ast.NodeTransformer):
             node.value = self.visit(node.value)
             return node
         if isinstance(node.ctx, ast.Load):
+            if name == "__hash__":
+                return call("_hash_", self.visit(node.value), at=node)
             if name in names.OPERATORS | names.PLAIN_READS:
                 node.value = self.visit(node.value)
                 return node
@@ -268,6 +272,8 @@ class Naming(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """The shapes in which dunder methods may be called by name."""
         function = node.func
+        if isinstance(function, ast.Name) and function.id == "super" and not node.args and not node.keywords:
+            return node  # the only form that looks at its caller's frame, so no guard can stand in between
         if isinstance(function, ast.Name) and function.id == "dict" and "dict" not in self.bound:
             node.args = [self.visit(argument) for argument in node.args]
             for keyword in node.keywords:  # keys, and no names of parameters

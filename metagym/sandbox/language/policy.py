@@ -19,7 +19,7 @@ from metagym.sandbox.language.naming import call
 
 GUARDS = frozenset(
     "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _mro_"
-    " _slots_ _setattr_ _update_ _marked_ _unmarked_ _meta_ _abcmeta_ _initvar_ _kwonly_".split()
+    " _slots_ _setattr_ _super_ _hash_ _update_ _marked_ _unmarked_ _meta_ _abcmeta_ _initvar_ _kwonly_".split()
 )
 """The names of the guards; they stand in the builtins of a namespace and no program can bind one."""
 

@@ -73,6 +73,7 @@ def namespace(compiled: Compiled, seed: int, *, print_to: Callable[[str], None])
         "print": print_,
         "id": identities.id,
         "hash": identities.hash,
+        "_hash_": identities.method,
         "__import__": import_,
         _SESSION: session,
     }
