@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import gymnasium
 
 from metagym.checks import mapping, shown, whole
 from metagym.episodes import Repair
-from metagym.errors import BadInput, NoTasks, ProgramRejected, UnknownName
+from metagym.errors import BadInput, NoTasks, ProgramKilled, ProgramRejected, UnknownName
 from metagym.playing.hosts import checked_reset, checked_step
 from metagym.sandbox import Program, SandboxPool, load
 from metagym.seeding import check_seed
@@ -21,6 +21,7 @@ from metagym.spade.program import EnvProgram, shown_info
 from metagym.spade.seats import cleaned, instructions_of, task_of
 from metagym.spade.stand_ins.programs import number_lock
 
+T = TypeVar("T")
 SEED_BITS = 31  # programs hand their seeds to generators that take no more
 
 
@@ -122,8 +123,8 @@ class AgentEnv(gymnasium.Env[str, str]):
         program = self.programs[drawn] if name is None else self._named(name)
         self._seed = drawn_seed if inner is None else check_seed(inner)
         self._open = False
-        handle = self._loaded(program)
-        observation, info = checked_reset(task_of(program, self._seed), handle.reset(self._seed, fresh=True))
+        begun = self._kept(lambda: self._loaded(program).reset(self._seed, fresh=True))
+        observation, info = checked_reset(task_of(program, self._seed), begun)
         self._steps, self._return, self._open = 0, 0.0, True
         self._observation = observation
         self._last_info = self._told(info, None)
@@ -144,7 +145,8 @@ class AgentEnv(gymnasium.Env[str, str]):
         self._steps += 1
         reward, terminated, truncated, info = 0.0, False, False, self._last_info
         if command:
-            found = checked_step(task_of(self.program, self._seed), self._handle.step(command))
+            handle = self._handle
+            found = checked_step(task_of(self.program, self._seed), self._kept(lambda: handle.step(command)))
             self._observation, reward, terminated, truncated, info = found  # type: ignore[assignment]
         self._return += reward
         cap = self.max_steps or self.program.max_steps
@@ -158,6 +160,14 @@ class AgentEnv(gymnasium.Env[str, str]):
         if self._handle is not None:
             self._handle.close()
             self._handle, self.program, self._open = None, None, False
+
+    def _kept(self, call: Callable[[], T]) -> T:
+        """Calls the program; a worker that was ended is not asked again: the next reset gets another."""
+        try:
+            return call()
+        except ProgramKilled:
+            self.close()
+            raise
 
     def _named(self, name: Any) -> EnvProgram:
         if not isinstance(name, str) or not name:

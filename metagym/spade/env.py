@@ -135,7 +135,8 @@ class DesignerEnv(gymnasium.Env[str, str]):
         self.memory = EnvMemory.in_memory(self.config.memory_settings)
         self._fixed_skill: str | None = None
         self._observation = ""
-        self._examples, self._document = Examples(), None
+        self._examples = Examples()
+        self._document: Document | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Starts a meta-episode: the memory is again what it was when the environment was made.
@@ -218,7 +219,7 @@ class DesignerEnv(gymnasium.Env[str, str]):
     def _brief(self, verdict: str, last: Attempt | None = None) -> str:
         """The observation: what became of the last program, and the next task."""
         seed = derive(self.workshop.config.seed, "designer", self.turn, 0, 0)
-        self._document: Document | None = self.workshop.document(self.turn, 0, 0, self.skill)
+        self._document = self.workshop.document(self.turn, 0, 0, self.skill)
         self._examples = self.workshop.examples(self._snapshot(), self.skill, seed)
         refused = last is not None and not last.ok
         text = brief_text(

@@ -238,7 +238,8 @@ class Loop:
                 self.records.append_many(pending)
                 for event in events:
                     self.on_event(event)
-                pending.clear(), events.clear()
+                pending.clear()
+                events.clear()
 
         async def one(slot: int) -> None:
             key = f"round/{round}/slot/{slot}/{kind}"

@@ -91,7 +91,7 @@ def _reward(one: Environment) -> float | None:
 
 def _facts(results: SpadeResults) -> list[tuple[str, str]]:
     config, versions = part(results.manifest, "config"), part(results.manifest, "versions")
-    facts = []
+    facts: list[tuple[str, str]] = []
     for seat in ("designer", "agent", "hinter"):
         told = part(versions, seat)
         if config.get("pool") and seat == "designer":
