@@ -106,6 +106,7 @@ class SolverEnv(DialogueEnv):
         if split not in get_args(Side):
             raise BadInput(f"split is one of {', '.join(get_args(Side))}, got {shown(split)}")
         self.material = load_material(material, searcher)
+        self._own_searcher = isinstance(searcher, str)
         self.rows = question_set(questions, self.material, split)
         if not self.rows:
             raise BadInput(f"questions={shown(questions)} gives no question to ask")
@@ -170,7 +171,9 @@ class SolverEnv(DialogueEnv):
         }
 
     def close(self) -> None:
-        """Closes the bank, and the connections of a judge that was made from a spec."""
+        """Closes the bank, and what was made from a spec: the searcher, the judge's connections."""
+        if self._own_searcher:
+            self.material.searcher.close()
         if isinstance(self.retriever.bank, SkillBank):
             self.retriever.bank.close()
         if self._judge is not None:
@@ -262,6 +265,7 @@ class ChallengerEnv(DialogueEnv):
         if self.filters.verify and verifier is None:
             raise BadInput("filters says verify=True and there is no verifier")
         self.material = load_material(material, searcher)
+        self._own_searcher = isinstance(searcher, str)
         self.answers = self.material.side("train") if answers is None else tuple(golds_of(one) for one in answers)
         if not self.answers:
             raise BadInput("the material has no passages whose titles could be seed answers: hand in answers=[...]")
@@ -356,7 +360,9 @@ class ChallengerEnv(DialogueEnv):
         }
 
     def close(self) -> None:
-        """Closes the bank, and the connections of models that were made from specs."""
+        """Closes the bank, and what was made from specs: the searcher, the models' connections."""
+        if self._own_searcher:
+            self.material.searcher.close()
         if isinstance(self.retriever.bank, SkillBank):
             self.retriever.bank.close()
         for model, ours in zip((self._solver, self.verifier), self._specs, strict=True):

@@ -128,7 +128,7 @@ def _searches_rejected(golds: Sequence[str], searches: Sequence[str], limits: Fi
     if limits.min_searches and not searches:
         return Rejected("no-information", "nothing was searched for before the question was asked")
     if len(searches) < limits.min_searches:
-        return Rejected("few-searches", f"{len(searches)} search was made, at least {limits.min_searches} are asked")
+        return Rejected("few-searches", f"searches made: {len(searches)}; at least {limits.min_searches} are asked")
     seen: set[str] = set()
     for query in searches:
         form = words(query)

@@ -137,6 +137,8 @@ class ScriptedChallenger(_StandIn):
 class SearchingSolver(_StandIn):
     """Searches and reads; see the module. It makes one search per fact, and none again.
 
+    Of questions that are no riddles it looks up the names, and answers with the title that it found first.
+
     Args:
         insight: Chance that a sampled rollout takes a question apart though no card says so.
         slip: Chance that a sampled search loses two thirds of its words; half of it where a card warns of that.
@@ -169,7 +171,7 @@ class SearchingSolver(_StandIn):
         else:
             apart = decomposes(prompt) or luck
         plan = self._parts(question, clues, seen) if apart else question
-        budget = max(1, len(clues)) if apart else 1  # a search that slipped is not made good
+        budget = (len(clues) or 4) if apart else 1  # a search that slipped is not made good
         if plan and plan not in made and len(made) < budget:
             return f"<search> {self._slipped(plan, draw) if slips and apart else plan} </search>"
         answer = unravel(clues, seen)[0] if clues else ""
@@ -366,13 +368,7 @@ class HopBandit:
         self.preferences = [float(one) for one in state["preferences"]]
 
 
-SEATS: Mapping[str, str] = {
-    "challenger": "ScriptedChallenger",
-    "solver": "SearchingSolver",
-    "verifier": "ReadingVerifier",
-    "distiller": "ScriptedDistiller",
-}
-"""The stand-in that the spec ``rules`` means, by seat."""
+_ALONE = {"solver": SearchingSolver, "verifier": ReadingVerifier, "distiller": ScriptedDistiller}
 
 
 def load_seat(spec: Any, seat: str, passages: Sequence[Passage] = (), seed: int = 0, **layers: Any) -> ChatModel:
@@ -394,10 +390,7 @@ def load_seat(spec: Any, seat: str, passages: Sequence[Passage] = (), seed: int 
         if not passages:
             raise SpecError("the scripted challenger asks about a corpus, and none was handed in")
         return ScriptedChallenger(passages, derive(seed, "challenger"))
-    if seat == "solver":
-        return SearchingSolver()
-    if seat == "verifier":
-        return ReadingVerifier()
-    if seat == "distiller":
-        return ScriptedDistiller()
-    raise SpecError(f"there is no scripted stand-in for the seat {seat!r}; there is one for {', '.join(SEATS)}")
+    if seat not in _ALONE:
+        there = ", ".join(("challenger", *_ALONE))
+        raise SpecError(f"there is no scripted stand-in for the seat {seat!r}; there is one for {there}")
+    return _ALONE[seat]()
