@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import ict, models, sandbox, search, show, skills, spade
+from metagym.cli import ict, models, sandbox, search, sesa, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(ict.app, name="ict")
 app.add_typer(spade.app, name="spade")
+app.add_typer(sesa.app, name="sesa")
 app.add_typer(models.app, name="models")
 app.add_typer(skills.app, name="skills")
 app.add_typer(sandbox.app, name="sandbox")

@@ -138,3 +138,34 @@ def shown_rounds(total: int, title: str, quiet: bool) -> Iterator[Callable[[Any]
     finally:
         if progress.live.is_started:
             progress.stop()
+
+
+@contextmanager
+def counted(total: int | None, title: str) -> Iterator[Callable[[int, str], None]]:
+    """A bar over anything that is counted: ``step(count, note)`` moves it; it appears with the first news.
+
+    Args:
+        total: How many there will be; None where nobody knows.
+        title: What the bar counts.
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    progress = Progress(*columns, console=Console(stderr=True))
+    task = progress.add_task(title, total=total, note="")
+
+    def step(count: int, note: str) -> None:
+        progress.start()
+        progress.advance(task, count)
+        if note:
+            progress.update(task, note=note)
+
+    try:
+        yield step
+    finally:
+        if progress.live.is_started:
+            progress.stop()

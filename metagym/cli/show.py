@@ -20,15 +20,16 @@ from metagym.extras import DISTRIBUTION
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
     """Writes report.html of a run (made anew) and prints its tables."""
+    from metagym.cli.sesa_tables import print_evaluation, print_sesa
     from metagym.cli.spade_tables import print_spade
     from metagym.cli.tables import print_run
     from metagym.runs.folder import RunFolder
     from metagym.runs.report import write_report
-    from metagym.runs.spade_results import is_spade
 
     with RunFolder.open(run) as folder:
-        of_spade = is_spade(folder.manifest)
-    (print_spade if of_spade else print_run)(run)
+        command = str(folder.manifest.get("command", ""))
+    kinds = {"spade": print_spade, "sesa run": print_sesa, "sesa eval": print_evaluation}
+    kinds.get(command, kinds.get(command.split(" ")[0], print_run))(run)
     typer.echo(f"report: {write_report(run)}")
 
 

@@ -2,8 +2,9 @@
 
 The manifest says what was run (versions, seeds, specs, data digests); the records are what came out, equal for equal
 manifests; wall-clock times stand apart in ``timing.jsonl``, since no two runs share them. A run of SPADE keeps its
-environment memory in ``memory.jsonl``, one of SESA its skill bank in the folder ``bank``. A folder becomes a run at the moment its manifest appears, which happens in one
-rename. The ``.lock`` files beside the journals hold nothing but the number of the process that wrote last.
+environment memory in ``memory.jsonl``, one of SESA its skill bank in the folder ``bank``. A folder becomes a run at the
+moment its manifest appears, which happens in one rename. The ``.lock`` files beside the journals hold nothing but the
+number of the process that wrote last.
 """
 
 from __future__ import annotations

@@ -252,8 +252,8 @@ def _refuse_leaks(bank: SkillBank, rows: Sequence[QARow]) -> None:
     leaked = [entry.card.id for entry in bank.entries("active") if entry.card.question_sha256 in asked]
     if leaked:
         raise BadInput(
-            f"{len(leaked)} cards of {bank.path} were learnt from questions of this evaluation, e.g. {leaked[0]}: retire "
-            "them (metagym skills) or name other questions"
+            f"{len(leaked)} cards of {bank.path} were learnt from questions of this evaluation, e.g. {leaked[0]}: "
+            "retire them or name other questions"
         )
 
 

@@ -15,7 +15,8 @@ the number of workers.
 
 The bank is a journal of its own. Each record that follows a change of it holds its number of events and its digest:
 these are the checkpoints. Whoever resumes takes the bank back to the last of them first
-(`metagym.sesa.checkpoints.checkpoint`, `metagym.sesa.repair.rewind`); what a killed run had written past it is set aside, done again, and so not mixed in.
+(`metagym.sesa.checkpoints.checkpoint`, `metagym.sesa.repair.rewind`); what a killed run had written past it is set
+aside, done again, and so not mixed in.
 """
 
 from __future__ import annotations

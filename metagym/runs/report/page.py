@@ -26,9 +26,12 @@ from metagym.runs.notices import notices
 from metagym.runs.report import plots
 from metagym.runs.report.episodes import MAX_GROUPS, fill, grouped
 from metagym.runs.report.frame import MAX_BYTES, part, templates
+from metagym.runs.report.sesa import render_evaluation, render_sesa
 from metagym.runs.report.spade import render_spade
 from metagym.runs.report.text import as_lines, diff, visible
 from metagym.runs.results import EVAL, Curve, PromptStep, Results, load_results
+from metagym.runs.sesa_evals import evaluation_scores, load_evaluation
+from metagym.runs.sesa_results import is_sesa, is_sesa_eval, load_sesa
 from metagym.runs.spade_results import is_spade, load_spade
 
 _ROOM = 4_700_000  # for the whole page; the rest is a margin
@@ -55,9 +58,19 @@ def write_report(run: RunFolder | str | os.PathLike[str]) -> Path:
         with RunFolder.open(run) as folder:
             return write_report(folder)
     path, name = run.path, run.path.resolve().name
-    text = render_spade(load_spade(run), name) if is_spade(run.manifest) else render_report(load_results(run), name)
-    write_atomically(path / REPORT, text)
+    write_atomically(path / REPORT, _rendered(run, name))
     return path / REPORT
+
+
+def _rendered(run: RunFolder, name: str) -> str:
+    """The page of the run's own kind."""
+    if is_spade(run.manifest):
+        return render_spade(load_spade(run), name)
+    if is_sesa(run.manifest):
+        return render_sesa(load_sesa(run), name)
+    if is_sesa_eval(run.manifest):
+        return render_evaluation(load_evaluation(run), evaluation_scores(run), name)
+    return render_report(load_results(run), name)
 
 
 def render_report(results: Results, name: str) -> str:
