@@ -94,14 +94,16 @@ def mro(cls: Any) -> tuple[Any, ...]:
 
 
 def class_(ob: Any) -> Any:
-    """Gives back a class, for ``Base.__init__(self, ...)``.
+    """Gives back what ``Base.__init__(self, ...)`` or ``self.__init__()`` is called on.
 
     Raises:
-        AttributeError: It is an object and no class.
+        AttributeError: It is neither a class nor an object of a class of the program.
     """
     if isinstance(ob, type) and not issubclass(ob, type):
         return ob
-    raise AttributeError("__init__ and its like can only be called on super() or on a class")
+    if not isinstance(ob, type) and own_class(type(ob)):
+        return ob
+    raise AttributeError("__init__ and its like can only be called on super(), a class or an object of your own")
 
 
 class Shown:

@@ -149,7 +149,7 @@ def text(ob: Any, name: str) -> Any:
     if value is None:
         return None
     if name in names.COPIES:
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple | frozenset):
             return type(value)(names.shown(item) if type(item) is str else item for item in value)
         return {names.shown(key) if type(key) is str else key: item for key, item in dict(value).items()}
     if type(value) is not str:

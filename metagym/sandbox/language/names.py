@@ -49,7 +49,7 @@ SETTABLE = TEXTS - {"__module__"}
 
 COPIES = frozenset(
     {"__annotations__", "__dataclass_fields__", "__members__", "__slots__", "__match_args__"}
-    | {"_member_map_", "_member_names_", "_value2member_map_", "_field_defaults"}
+    | {"__abstractmethods__", "_member_map_", "_member_names_", "_value2member_map_", "_field_defaults"}
 )
 """Read through a guard that gives a copy of the mapping, list or tuple, which may belong to a class of the library."""
 
@@ -77,8 +77,8 @@ FORBIDDEN = INSPECT_ATTRIBUTES | {
 }
 """Ways from an object to frames, code and globals."""
 
-RISKY = frozenset({"format", "format_map", "mro", "obj", "register", facade_names.CAST}) | frozenset(
-    facade_names.GUARDED_ATTRIBUTES
+RISKY = frozenset({"format", "format_map", "mro", "obj", "register"}) | frozenset(
+    {*facade_names.GUARDED_ATTRIBUTES, *facade_names.CHECKED_METHODS}
 )
 """Harmless on most objects and dangerous on some: read through a guard that looks at the object, in either mode."""
 

@@ -567,6 +567,20 @@ class Item(Inner):
 item = Item(_name="y")
 result = [repr(item), asdict(item), astuple(item), [entry.name for entry in fields(Item)], repr(item.total()), repr(replace(item, _name="z")), Item(**{"_name": "k"}) > item]
 """,
+    "starting over by __init__": """
+from abc import ABC, abstractmethod
+class Base(ABC):
+    @abstractmethod
+    def _f(self): ...
+    @abstractmethod
+    def g(self): ...
+class World(Base):
+    def __init__(self, n=3): self.n = n; self.items = []
+    def _f(self): self.__init__(n=5); return self
+    def g(self): return self.n
+world = World(); world.items.append(1); world.n = 9
+result = world._f().g(), world.items, sorted(Base.__abstractmethods__), len(World.__abstractmethods__)
+""",
 }
 
 
