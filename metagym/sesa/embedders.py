@@ -118,21 +118,22 @@ class HashEmbedder:
         padded = [f" {' '.join(text.casefold().split())} " for text in texts]
         codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
         lengths = np.fromiter(map(len, padded), dtype=np.int64, count=len(padded))
-        rows = np.repeat(np.arange(len(padded)), lengths)
+        rows = np.repeat(np.arange(len(padded), dtype=np.uint64), lengths)
         left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters from here to the text's end
-        bins = len(padded) * self.dim
-        sums = np.zeros(bins)
         hashes = codes * _PRIME + np.uint64(1)
+        grams, places = [], []
         for size in range(2, 6):
             hashes = hashes[:-1] * _PRIME + codes[size - 1 :]
-            if size < 3:
-                continue
-            inside = left[: len(hashes)] >= size
-            mixed = (hashes ^ (hashes >> np.uint64(29))) * _MIX
-            mixed ^= mixed >> np.uint64(32)
-            places = rows[: len(hashes)] * self.dim + ((mixed >> np.uint64(1)) % np.uint64(self.dim)).astype(np.int64)
-            signs = 1.0 - 2.0 * (mixed & np.uint64(1)).astype(np.float64)
-            sums += np.bincount(places[inside], weights=signs[inside], minlength=bins)
+            if size > 2:
+                inside = left[: len(hashes)] >= size
+                grams.append(hashes[inside])
+                places.append(rows[: len(hashes)][inside])
+        mixed = np.concatenate(grams)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX
+        mixed ^= mixed >> np.uint64(32)
+        bins = (mixed >> np.uint64(1)) % np.uint64(self.dim) + np.concatenate(places) * np.uint64(self.dim)
+        signs = 1.0 - 2.0 * (mixed & np.uint64(1))
+        sums = np.bincount(bins.astype(np.int64), weights=signs, minlength=len(padded) * self.dim)
         out[:] = sums.reshape(len(padded), self.dim)
 
 
