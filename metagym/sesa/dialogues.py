@@ -60,8 +60,10 @@ class DialogueEnv(gymnasium.Env[str, str]):
         if self._inner is None:
             raise BadInput("the episode is over or has not begun: call reset before step")
         said, _, terminated, truncated, _ = self._inner.step(action)
-        move = move_of(closed(action), self.final)
-        self._turns.append(Turn(self._observation, closed(action), tagged(move), 0.0, terminated, truncated))
+        move = move_of(closed(action, self.final), self.final)
+        self._turns.append(
+            Turn(self._observation, closed(action, self.final), tagged(move), 0.0, terminated, truncated)
+        )
         self._observation = said
         if terminated or truncated:
             self._inner = None

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from metagym.answers import visible
 from metagym.chat.layers import Layer
-from metagym.chat.types import Reply, Request
+from metagym.chat.types import ChatModel, Reply, Request
 from metagym.episodes import Episode
 from metagym.searching import Segment, marks
 
 Final = Literal["answer", "question"]
 """Tag of the text that ends an episode."""
 
-STOPS = ("</search>", "</answer>", "</question>")
-"""Where a turn ends; SSP stops at the first two as well."""
-
 _NOTICE = (
     "\nNothing was done: no complete <search> or <{final}> stands outside the thinking. Write <search>words to look up"
     "</search> to search, or <{final}>...</{final}> to end.\n"
 )
 _LAST_NOTICE = "\nNo searches are left. End with <{final}>...</{final}>.\n"
-_TAG = re.compile(r"<(search|answer|question)>(.*?)(</\1>|\Z)", re.DOTALL)
+_TAG = re.compile(r"<(search|answer|question)>")
 
 
 class Move(NamedTuple):
@@ -38,6 +35,22 @@ class Move(NamedTuple):
     text: str
 
 
+def _actions(text: str, final: Final) -> Iterator[tuple[str, int, int, int]]:
+    """The actions of a turn outside of its thinking: name, start and end of the inside, end of the whole.
+
+    A tag that is never closed is passed over, unless it is the last: a stop string may have taken its end.
+    """
+    seen = visible(text)
+    openings = [tag for tag in _TAG.finditer(seen) if tag[1] in ("search", final)]
+    ends = {name: seen.rfind(f"</{name}>") for name in ("search", final)}
+    for at, tag in enumerate(openings):
+        if ends[tag[1]] >= tag.end():
+            end = seen.index(f"</{tag[1]}>", tag.end())
+            yield tag[1], tag.end(), end, end + len(tag[1]) + 3
+        elif at + 1 == len(openings) and seen[tag.end() :] == text[tag.end() :]:
+            yield tag[1], tag.end(), len(text), len(text)
+
+
 def move_of(text: str | None, final: Final = "answer") -> Move:
     """The first complete action of a turn outside its thinking; an empty search or question is none.
 
@@ -45,10 +58,11 @@ def move_of(text: str | None, final: Final = "answer") -> Move:
         text: What the model wrote; None for no reply.
         final: The tag beside ``<search>`` that means something here.
     """
-    for found in _TAG.finditer(visible(text or "")):
-        inside = found[2].strip()
-        if found[3] and found[1] in ("search", final):
-            return Move(found[1], inside) if inside or found[1] == "answer" else Move("none", "")
+    text = text or ""
+    for name, start, end, whole in _actions(text, final):
+        inside = text[start:end].strip()
+        if whole > end:
+            return Move(name, inside) if inside or name == "answer" else Move("none", "")
     return Move("none", "")
 
 
@@ -67,29 +81,35 @@ def last_notice(final: Final) -> str:
     return _LAST_NOTICE.replace("{final}", final)
 
 
-def closed(text: str) -> str:
+def closed(text: str, final: Final = "answer") -> str:
     """A turn up to the end of its first action; its closing tag is put back where a stop string took it.
 
     Tags inside thoughts are no action and are passed over.
     """
-    found = _TAG.search(visible(text))
-    if found is None:
-        return text
-    whole = text[: found.end()]
-    return whole if found[3] else f"{whole}</{found[1]}>"
+    for name, _, end, whole in _actions(text, final):
+        return text[:whole] if whole > end else f"{text}</{name}>"
+    return text
 
 
 class Turnwise(Layer):
     """A chat model whose replies end with their first action: what it imagines after that never happened.
 
-    It asks for the stop strings, cuts where a back end knows none, and gives back the closing tag that stopping took. A
-    reply that ended at the token limit is left as it is: half an action is none.
+    It asks for the closing tags as stop strings, as SSP does, cuts where a back end knows none, and gives back the tag
+    that stopping took. A reply that ended at the token limit is left as it is: half an action is none.
+
+    Args:
+        inner: The model.
+        final: The tag beside ``<search>`` that ends a turn.
     """
+
+    def __init__(self, inner: ChatModel, final: Final) -> None:
+        super().__init__(inner)
+        self.final: Final = final
 
     async def chat(self, request: Request) -> Reply:
         """Answers one request."""
-        reply = await self.inner.chat(dataclasses.replace(request, stop=STOPS))
-        if reply.text is None or reply.cut or (ended := closed(reply.text)) == reply.text:
+        reply = await self.inner.chat(dataclasses.replace(request, stop=("</search>", f"</{self.final}>")))
+        if reply.text is None or reply.cut or (ended := closed(reply.text, self.final)) == reply.text:
             return reply
         return dataclasses.replace(reply, text=ended)
 

@@ -107,7 +107,7 @@ class SearchEnv(gymnasium.Env[str, str]):
         Raises:
             SearchError, StoreError: The search tool failed.
         """
-        move = move_of(closed(action), self.final)
+        move = move_of(closed(action, self.final), self.final)
         if move.kind == self.final:
             return "", 0.0, True, False, {"final": move.text}
         if self.turn >= self.settings.max_turns:
@@ -200,7 +200,7 @@ async def roll(
     )
     episodes = await play_async(
         [task for task in tasks for _ in range(times)],
-        Turnwise(model),
+        Turnwise(model, final),
         family=family,
         seed=seed,
         seat=ActorSettings(show_admissible=False, temperature=chosen.temperature, max_tokens=chosen.max_tokens),

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metagym.answers import AnswerScorer, LLMJudge
 from metagym.chat import scripted
@@ -23,6 +25,7 @@ from metagym.sesa.solver import outcomes_of, score_answers, solve, solver_prompt
 from metagym.sesa.stand_ins import RaisingJudge, ScriptedSolver
 from tests.unit.sesa.worlds import DECOMPOSE, BrokenSearcher, Recording, says, small_searcher, wait
 
+TAGS = [f"<{slash}{name}>" for slash in ("", "/") for name in ("search", "answer", "question", "think")] + ["a", " "]
 QUESTION = "Which river flows through the birthplace of Mira Tolk?"
 CONTEXT = SolverContext(QUESTION)
 SEARCH = "<think>I look it up.</think><search> river of Orlen </search>"
@@ -82,7 +85,7 @@ def test_the_prompt_holds_no_answer_and_a_model_sees_nothing_else() -> None:
     model = Recording(says("<answer> Vash </answer>"))
     played(model)
     assert [message.content for message in model.requests[0].messages] == [solver_prompt(CONTEXT)]
-    assert model.requests[0].stop == ("</search>", "</answer>", "</question>")
+    assert model.requests[0].stop == ("</search>", "</answer>")
 
 
 # --- turns
@@ -117,7 +120,9 @@ def test_an_action_that_the_token_limit_cut_is_none() -> None:
 
     episode = played(scripted(cut), max_turns=1)
     assert episode.status is Status.TRUNCATED and final_of(episode, "answer") is None
-    assert wait(Turnwise(scripted(cut)).chat(Request(messages=(("user", "x"),)))).text == "<answer> The Vash an"  # type: ignore[arg-type]
+    assert (
+        wait(Turnwise(scripted(cut), "answer").chat(Request(messages=(("user", "x"),)))).text == "<answer> The Vash an"
+    )  # type: ignore[arg-type]
 
 
 def test_after_the_last_search_only_an_answer_is_left() -> None:
@@ -158,6 +163,23 @@ def test_s28_a_passage_with_a_tag_answers_nothing() -> None:
     shown = episode.turns[1].observation
     assert shown.count("</information>") == 1 and "<answer>" not in shown
     assert wait(score_answers(QUESTION, "Beijing", [episode]))[0].success is False
+
+
+@given(st.text(alphabet="<>/ abcehinqrstuwx", max_size=60) | st.lists(st.sampled_from(TAGS), max_size=9).map("".join))
+@settings(max_examples=150, deadline=None)
+def test_any_turn_is_read_without_a_crash_and_closing_changes_no_action(text: str) -> None:
+    for final in ("answer", "question"):
+        ended = closed(text, final)  # type: ignore[arg-type]
+        assert closed(ended, final) == ended and ended.startswith(text[: len(ended) - 11])  # type: ignore[arg-type]
+        if move_of(text, final).kind != "none":  # type: ignore[arg-type]
+            assert move_of(ended, final) == move_of(text, final)  # type: ignore[arg-type]
+
+
+def test_a_tag_that_is_only_mentioned_is_passed_over() -> None:
+    text = "I could <search> for it. <answer> Vash </answer>"
+    assert move_of(text) == ("answer", "Vash") and closed(text) == text
+    assert closed("I could <search> for it. <answer> Vash") == "I could <search> for it. <answer> Vash</answer>"
+    assert closed("<search>" * 20_000).endswith("<search></search>")
 
 
 def test_moves_are_read_as_documented() -> None:
