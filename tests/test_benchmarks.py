@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead, sandbox, search
+from benchmarks import adapters, imports, latency, overhead, sandbox, search, skills
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
 
 
@@ -126,3 +126,9 @@ def test_a_readme_without_markers_is_left_alone(tmp_path: Path) -> None:
 def test_the_machine_is_named_in_words() -> None:
     facts = machine()
     assert str(facts["cores"]) in machine_line(facts) and facts["python"] in machine_line(facts)
+
+
+def test_the_skill_bank_is_measured_with_each_embedder_that_is_there() -> None:
+    report = skills.report(adds_at=40, searches_at=60, repeats=3)
+    finite(report)
+    assert report.figures[4].value == 100 and len(report.figures) == 5 * len(report.details["embedders"])
