@@ -12,6 +12,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 EXPORTS = ("SyntheticEnv", "ToolEnv")
@@ -34,10 +35,10 @@ class SyntheticEnv:
 
     Attributes:
         rng: The episode's own generator; there before ``__init__`` runs.
-        metadata: Free notes of the author.
+        metadata: Free notes of the author; where the class has none, each instance has its own.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {}
+    metadata: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # all sessions of a program share this class
     rng: random.Random
     _in_reset = False
 
@@ -45,6 +46,8 @@ class SyntheticEnv:
         """An instance with a generator, whether or not the subclass calls ``super().__init__``."""
         env = super().__new__(cls)
         env.rng = random.Random(0)
+        if cls.metadata is SyntheticEnv.metadata:
+            env.__dict__["metadata"] = {}
         return env
 
     def __init__(self, **_: Any) -> None:

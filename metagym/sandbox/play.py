@@ -14,7 +14,9 @@ draws before its first reset.
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -37,11 +39,22 @@ _MRO = type.__dict__["__mro__"].__get__
 class _Session:
     """One instance in one namespace."""
 
-    __slots__ = ("env", "namespace", "started", "steps")
+    __slots__ = ("context", "env", "namespace", "started", "steps")
 
-    def __init__(self, namespace: dict[str, Any], env: Any) -> None:
-        self.namespace, self.env = namespace, env
+    def __init__(self, namespace: dict[str, Any], env: Any, context: Context) -> None:
+        self.namespace, self.env, self.context = namespace, env, context
         self.started, self.steps = False, 0
+
+
+def _fresh_context() -> Context:
+    """A context of a session's own: settings of `decimal` and NumPy live in it, and would else be every session's."""
+    context = copy_context()
+    context.run(decimal.setcontext, decimal.Context())
+    return context
+
+
+def _stepped(env: Any, action: Any) -> Any:
+    return env.step(action)
 
 
 class PlainPlayer:
@@ -114,11 +127,11 @@ class PlainPlayer:
         keywords = {"options": options} if options and with_options else {}
         env = session.env
         if by_position:
-            found = self._run(lambda: env.reset(seed, **keywords))
+            found = self._run(session.context, lambda: env.reset(seed, **keywords))
         elif with_seed:
-            found = self._run(lambda: env.reset(seed=seed, **keywords))
+            found = self._run(session.context, lambda: env.reset(seed=seed, **keywords))
         else:
-            found = self._run(lambda: env.reset(**keywords))
+            found = self._run(session.context, lambda: env.reset(**keywords))
         session.started = True
         info: Any = {}
         if type(found) is not tuple and issubclass(type(found), tuple) and tuple.__len__(found) == 2:
@@ -135,7 +148,7 @@ class PlainPlayer:
         if session.steps > self._limits.steps:
             raise ProgramKilled("steps", f"the episode went past its {self._limits.steps:,} steps and was ended")
         try:
-            found = session.env.step(action)
+            found = session.context.run(_stepped, session.env, action)
         except BaseException as error:  # SystemExit, KeyboardInterrupt and GeneratorExit are the program's doing too
             raise self._failed(error) from None
         limits = self._limits
@@ -164,7 +177,7 @@ class PlainPlayer:
         if self._compiled is None or method not in self._compiled.methods or method.startswith("_"):
             raise BadInput(f"the program's class defines no public method {method[:80]!r}")
         session = self._sessions.get(number) or self._open(number)
-        found = self._run(lambda: getattr(session.env, method)(*arguments))
+        found = self._run(session.context, lambda: getattr(session.env, method)(*arguments))
         return plain(found, self._limits, f"what {method} returned")
 
     def _play(self, number: int, seed: int, actions: list[Any]) -> list[Any]:
@@ -194,13 +207,14 @@ class PlainPlayer:
             exec(compiled.code, namespace)  # noqa: S102  (the purpose of this package)
             return namespace[compiled.class_name]()
 
-        session = self._sessions[number] = _Session(namespace, self._run(make))
+        context = _fresh_context()
+        session = self._sessions[number] = _Session(namespace, self._run(context, make), context)
         return session
 
-    def _run(self, call: Callable[[], Any]) -> Any:
+    def _run(self, context: Context, call: Callable[[], Any]) -> Any:
         """Runs code of the program; whatever it raises becomes a typed error."""
         try:
-            return call()
+            return context.run(call)
         except BaseException as error:
             raise self._failed(error) from None
 

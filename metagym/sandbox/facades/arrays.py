@@ -15,11 +15,14 @@ import numpy as np
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
 
-_REFUSED_KINDS = "OMm"
+_REFUSED_KINDS = "OMmVgG"
 _WHAT = {
     "O": "arrays of objects are not offered; keep objects in a list",
     "M": "dates are not offered in numpy; use the module datetime",
     "m": "time spans are not offered in numpy; use the module datetime",
+    "V": "arrays of records are not offered; keep one array for each field",
+    "g": "long doubles differ between machines; use float64",
+    "G": "long doubles differ between machines; use complex128",
 }
 
 
@@ -27,19 +30,32 @@ def plain_array(result: Any) -> Any:
     """Gives `result` back.
 
     Raises:
-        TypeError: It is an array of objects, dates or time spans.
+        TypeError: It is an array, a scalar or a dtype, or holds one, of objects, dates, time spans, records or long
+            doubles.
     """
-    if isinstance(result, np.ndarray) and result.dtype.char in _REFUSED_KINDS:
-        raise TypeError(_WHAT[result.dtype.char])
+    if isinstance(result, (np.ndarray, np.generic)):
+        char = result.dtype.char
+    elif isinstance(result, np.dtype):
+        char = result.char
+    else:
+        if isinstance(result, (tuple, list)):
+            for part in result:
+                plain_array(part)
+        return result
+    if char in _REFUSED_KINDS:
+        raise TypeError(_WHAT[char])
     return result
 
 
 def checked(real: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of numpy whose results go through `plain_array`."""
+    masked_out = name == "clip"  # the one function, not a ufunc, whose mask leaves places as they were
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if masked_out and "where" in kwargs:
+            raise TypeError("clip takes no mask here; use numpy.where(mask, numpy.clip(...), a)")
         result = real(*args, **kwargs)
-        if isinstance(result, np.ndarray) and result.dtype.char in _REFUSED_KINDS:
+        if type(result) is not np.ndarray or result.dtype.char in _REFUSED_KINDS:
             plain_array(result)
         return result
 
@@ -66,7 +82,7 @@ class Ufunc:
         if "where" in kwargs and kwargs.get("out") is None and kwargs["where"] is not True:
             return self.__masked(args, kwargs)
         result = self.__real(*args, **kwargs)
-        if type(result) is np.ndarray and result.dtype.char in _REFUSED_KINDS:
+        if type(result) is not np.ndarray or result.dtype.char in _REFUSED_KINDS:
             plain_array(result)
         return result
 
@@ -124,12 +140,28 @@ def dtype(*args: Any, **kwargs: Any) -> np.dtype[Any]:
     Raises:
         TypeError: It would hold objects, dates or raw memory.
     """
-    made = np.dtype(*args, **kwargs)
-    if made.hasobject:
-        raise TypeError(_WHAT["O"])
-    if made.char in _REFUSED_KINDS:
-        raise TypeError(_WHAT[made.char])
+    made: np.dtype[Any] = plain_array(np.dtype(*args, **kwargs))
     return made
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **settings: Any) -> Any:
+    """``numpy.pad``; the mode "empty" gives zeros."""
+    if type(mode) is not str and not callable(mode):
+        raise TypeError("the mode of numpy.pad is a text or a function")
+    return plain_array(np.pad(array, pad_width, "constant" if mode == "empty" else mode, **settings))
+
+
+def masked_all(shape: Any, dtype: Any = float) -> Any:
+    """``numpy.ma.masked_all`` over zeros."""
+    return np.ma.array(plain_array(np.zeros(shape, dtype)), mask=True)
+
+
+class vectorize(np.vectorize):  # noqa: N801  (the name of the real class)
+    """``numpy.vectorize``; no result of objects or dates."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As in numpy."""
+        return plain_array(super().__call__(*args, **kwargs))
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
@@ -212,7 +244,7 @@ FUNCTIONS = (
     "median meshgrid min min_scalar_type moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean "
     "nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like "
     "outer packbits "
-    "pad partition percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul "
+    "partition percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul "
     "polysub polyval prod "
     "promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat reshape "
     "resize result_type roll rollaxis roots rot90 round searchsorted select setdiff1d setxor1d shape "
@@ -227,8 +259,8 @@ NEW_FUNCTIONS = (
     "unique_counts unique_inverse unique_values unstack"
 )
 SCALARS = (
-    "bool_ byte ubyte short ushort intc uintc int_ uint intp uintp longlong ulonglong half single double longdouble "
-    "csingle cdouble clongdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
+    "bool_ byte ubyte short ushort intc uintc int_ uint intp uintp longlong ulonglong half single double "
+    "csingle cdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
     "complex128 str_ bytes_ number integer floating generic inexact signedinteger unsignedinteger complexfloating "
     "character flexible"
 )
@@ -285,7 +317,8 @@ NUMPY = (
     .ours("a type for isinstance", ufunc=Form("numpy.ufunc", Ufunc))
     .real("what a type of numbers can hold", "finfo iinfo")
     .real("iterators over indices", "ndenumerate ndindex")
-    .real("calls the program's own function for each element", "vectorize")
+    .ours("calls the program's own function for each element", vectorize=vectorize)
+    .ours("its mode empty shows memory that was not cleared; here it gives zeros", pad=pad)
     .real("a polynomial by its coefficients", "poly1d")
     .real("settings within a with statement", "errstate printoptions")
     .ours(
@@ -307,7 +340,7 @@ NUMPY = (
         "ScalarType sctypeDict typecodes",
     )
     .refuse("use the functions of numpy itself", "char core dtypes emath f2py polynomial strings testing")
-    .refuse("use float64 or complex128: these differ between machines", "float128 complex256")
+    .refuse("use float64 or complex128: these differ between machines", "float128 complex256 longdouble clongdouble")
 )
 
 _LINALG = (
@@ -349,13 +382,14 @@ EXCEPTIONS = Table("numpy.exceptions", numpy=True).real(
 )
 _MASKED = (
     "array masked_array masked_where masked_equal masked_not_equal masked_greater masked_greater_equal masked_less "
-    "masked_less_equal masked_inside masked_outside masked_invalid masked_values masked_all getmask getmaskarray "
+    "masked_less_equal masked_inside masked_outside masked_invalid masked_values getmask getmaskarray "
     "make_mask filled compressed count is_masked isMaskedArray sum mean median std var min max argmin argmax any all "
     "where concatenate average cumsum ones zeros unique sort"
 )
 MASKED = (
     Table("numpy.ma", numpy=True)
     .ours("arrays in, arrays with masks out", **_module(np.ma, _MASKED))
+    .ours("cleared memory under the mask", masked_all=masked_all)
     .ours("constants and a type for isinstance", masked=np.ma.masked, nomask=np.ma.nomask)
     .ours("a type for isinstance", MaskedArray=Form("numpy.ma.MaskedArray", np.ma.MaskedArray))
     .rest("use the functions of numpy itself, with a mask as index")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array as real_array
 import collections
+import copy
 import heapq
 import queue
 from collections.abc import Iterable
@@ -53,6 +54,21 @@ BISECT = Table("bisect").real(
     "searches a sorted list by comparing its items", "bisect bisect_left bisect_right insort insort_left insort_right"
 )
 
+
+def _replace() -> dict[str, Any]:
+    real = getattr(copy, "replace", None)
+    if real is None:
+        return {}
+
+    def replace(obj: Any, /, **changes: Any) -> Any:
+        """``copy.replace``; the fields of a namespace could else get names that the interpreter looks for."""
+        if any(name.startswith("__") for name in changes):
+            raise TypeError("copy.replace changes fields without leading double underscores")
+        return real(obj, **changes)
+
+    return {"replace": replace}
+
+
 COPY = (
     Table("copy")
     .real(
@@ -60,7 +76,7 @@ COPY = (
         "other than by a method that the language layer lets it define",
         "copy deepcopy Error error",
     )
-    .real("calls the constructor with changed fields", "replace", newer=True)
+    .ours("calls the constructor with changed fields, under names that the source could write", **_replace())
 )
 
 GRAPHLIB = Table("graphlib").real("orders a graph of given nodes", "CycleError TopologicalSorter")

@@ -7,7 +7,6 @@ import datetime
 import decimal
 import importlib
 import re
-import textwrap
 import types
 from collections.abc import Iterable
 
@@ -20,7 +19,7 @@ ALIASES = {"gym": "gymnasium"}
 NARROW = frozenset({"sys", "time"})
 """Modules of which little is offered: a program that uses one otherwise than by naming an attribute wants the rest."""
 
-SETTABLE_TYPES = (decimal.Context, textwrap.TextWrapper, types.SimpleNamespace, quiet.Quiet, quiet.Logger)
+SETTABLE_TYPES = (decimal.Context, texts.TextWrapper, types.SimpleNamespace, quiet.Quiet, quiet.Logger)
 """Types whose objects are a program's own records and settings: their public attributes may be set."""
 
 _PLAIN = (arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings)

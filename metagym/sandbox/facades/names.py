@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from types import FunctionType
 from typing import Any
 
@@ -38,16 +39,20 @@ GUARDED_ATTRIBUTES: dict[str, str] = {
     "setfield": "it writes the memory of an array as another type",
     "resize": "it frees memory that other arrays may still use; use numpy.resize(a, shape)",
     "setflags": "it makes read-only memory writable; use a.copy()",
+    "baseclass": "it makes arrays of memory that was not cleared; use numpy.zeros",
+    "toflex": "it makes arrays of records; use a.data and a.mask",
+    "torecords": "it makes arrays of records; use a.data and a.mask",
 }
 """Attributes of arrays, numpy scalars and bit generators that no program may read, each with its reason.
 
 Operators make arrays of objects out of objects (``array * thing``), and no facade stands between. Such an array is
 harmless as long as nobody writes its memory, so what shows memory must be refused by name: the language layer asks
-`read_guarded` for these names and for `CAST`.
+`read_guarded` for these names and for `CHECKED_METHODS`.
 """
 
-CAST = "astype"
-"""The method of arrays that would make arrays of objects and of dates; `read_guarded` gives a checked one."""
+CHECKED_METHODS = frozenset({"astype", "view", "clip"})
+"""Methods of arrays that would make arrays of objects and of dates, or leave memory as it was; `read_guarded` gives
+checked ones."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _OWN_MODULE = "__spec__"
@@ -91,16 +96,16 @@ def read_guarded(ob: Any, name: str) -> Any:
     Raises:
         AttributeError: It leads from an array to files, pickles or memory.
     """
-    if name in GUARDED_ATTRIBUTES or name == CAST:
+    if name in GUARDED_ATTRIBUTES or name in CHECKED_METHODS:
         np = sys.modules.get("numpy")
         if np is not None and issubclass(type(ob), (np.ndarray, np.generic, np.random.BitGenerator)):
             if name == "data" and type(ob) is np.ma.MaskedArray:
                 return ob.data  # an array, where others give their memory
-            if name != CAST:
+            if name in GUARDED_ATTRIBUTES:
                 raise AttributeError(f"{name} of {type(ob).__name__} is not offered: {GUARDED_ATTRIBUTES[name]}")
             from metagym.sandbox.facades.arrays import checked
 
-            return checked(ob.astype, name)
+            return checked(getattr(ob, name), name)
     return getattr(ob, name)
 
 
@@ -110,7 +115,13 @@ def field_name(name: Any, what: str) -> str:
     Raises:
         TypeError: It is something else; the message names `what`.
     """
-    if type(name) is not str or not name.isidentifier() or name.startswith("_") or name in INSPECT_ATTRIBUTES:
+    if (
+        type(name) is not str
+        or not name.isidentifier()
+        or name.startswith("_")
+        or name in INSPECT_ATTRIBUTES
+        or unicodedata.normalize("NFKC", name) != name  # wide letters: the compiler of a generated text narrows them
+    ):
         shown = name[:80] if isinstance(name, str) else type(name).__name__
         raise TypeError(f"{what} names must be identifiers without leading underscore, got {shown!r}")
     return name

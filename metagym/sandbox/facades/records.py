@@ -10,13 +10,23 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import operator
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
-from metagym.sandbox.facades.names import PROGRAM_MODULE, field_name, written_by_program, written_name
+from metagym.sandbox.facades.names import (
+    CHECKED_METHODS,
+    GUARDED_ATTRIBUTES,
+    PRIVATE_PREFIX,
+    PROGRAM_MODULE,
+    UNREADABLE,
+    field_name,
+    written_by_program,
+    written_name,
+)
 
 _TUPLE_HELPERS = ("_make", "_replace", "_asdict", "_fields", "_field_defaults")
 
@@ -31,13 +41,37 @@ def namedtuple(
         ValueError: A name is a keyword or stands twice.
     """
     names = field_names.replace(",", " ").split() if isinstance(field_names, str) else list(field_names)
-    if not rename:
-        names = [field_name(name, "field") for name in names]
+    names = [field_name(name, "field") if not rename or _is_field(name) else "_" for name in names]
     build: Any = collections.namedtuple
     made: type = build(
         field_name(str(typename).lstrip("_"), "type"), names, rename=rename, defaults=defaults, module=PROGRAM_MODULE
     )
-    return made
+    return _matched_safely(made)
+
+
+def _is_field(name: Any) -> bool:
+    try:
+        return bool(field_name(name, "field"))
+    except TypeError:
+        return False
+
+
+_NOT_MATCHED = UNREADABLE | frozenset(GUARDED_ATTRIBUTES) | CHECKED_METHODS
+
+
+def _matched_safely(cls: type) -> type:
+    """Lets positional patterns read fields with guarded names under names that only objects of the class have.
+
+    A pattern reads natively, and a class of the program may pass for the class of anything: by `register`, or as a
+    structural type. ``case Node(x)`` with a field ``data`` would read the memory of an array.
+    """
+    args = cls.__dict__.get("__match_args__", ())
+    if not _NOT_MATCHED.isdisjoint(args):
+        for name in _NOT_MATCHED.intersection(args):
+            setattr(cls, f"{PRIVATE_PREFIX}match_{name}", property(operator.attrgetter(name)))
+        matched = tuple(f"{PRIVATE_PREFIX}match_{name}" if name in _NOT_MATCHED else name for name in args)
+        type.__setattr__(cls, "__match_args__", matched)
+    return cls
 
 
 class _NamedTupleType(type):
@@ -122,7 +156,7 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         if not own_repr and "__repr__" in made.__dict__:
             if any(written_name(entry.name) != entry.name for entry in dataclasses.fields(made)):
                 made.__repr__ = reprlib.recursive_repr()(_repr)
-        return made
+        return _matched_safely(made)
 
     return decorate if cls is None else decorate(cls)
 

@@ -11,6 +11,7 @@ import keyword
 import pprint
 import re
 import struct
+import textwrap
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -54,7 +55,21 @@ JSON = Table("json").real(_JSON, "dumps loads dump load JSONEncoder JSONDecoder"
 JSON_DECODER = Table("json.decoder").real(_JSON, "JSONDecoder JSONDecodeError")
 JSON_ENCODER = Table("json.encoder").real(_JSON, "JSONEncoder").rest("it is a helper of the library; use json.dumps")
 
-TEXTWRAP = Table("textwrap").real(_TEXT, "TextWrapper dedent fill indent shorten wrap")
+
+_SPACES = "".join(chr(textwrap.TextWrapper.unicode_whitespace_trans.get(code, code)) for code in range(33))
+
+
+class TextWrapper(textwrap.TextWrapper):
+    """``textwrap.TextWrapper``, whose table of white space is a text, which nobody can change."""
+
+    unicode_whitespace_trans = _SPACES  # type: ignore[assignment]
+
+
+TEXTWRAP = (
+    Table("textwrap")
+    .ours("a text in, lines out; all sessions share the class, so its table is read-only", TextWrapper=TextWrapper)
+    .real(_TEXT, "dedent fill indent shorten wrap")
+)
 
 UNICODEDATA = (
     Table("unicodedata")

@@ -24,9 +24,43 @@ def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[
 def update_wrapper(wrapper: Any, wrapped: Any, assigned: Any = None, updated: Any = None) -> Any:
     """``functools.update_wrapper``; a wrapper that is no function of the program stays as it is."""
     if isinstance(wrapper, types.FunctionType) and written_by_program(wrapper):
-        own = getattr(wrapped, "__dict__", None) if isinstance(wrapped, types.FunctionType) else None
-        functools.update_wrapper(wrapper, wrapped, updated=("__dict__",) if own else ())
+        if isinstance(wrapped, types.FunctionType):
+            functools.update_wrapper(wrapper, wrapped)
+        else:  # an object may carry anything under the name of the annotations, which singledispatch evaluates
+            functools.update_wrapper(wrapper, wrapped, ("__name__", "__qualname__", "__doc__"), ())
     return wrapper
+
+
+class cached_property:  # noqa: N801  (the name of the real class)
+    """``functools.cached_property``; the name under which it keeps its value is the one in the class and no other."""
+
+    _kept_as = ""
+
+    def __init__(self, func: Callable[[Any], Any]) -> None:
+        self.func = func
+        self.attrname: str | None = None
+        self.__doc__ = func.__doc__
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        """Learns its name."""
+        if name.startswith("__"):
+            raise TypeError(f"cached_property cannot be called {name}")
+        self._kept_as = self.attrname = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The value, computed at the first use."""
+        if instance is None:
+            return self
+        if not self._kept_as:
+            raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
+        kept = instance.__dict__
+        if self._kept_as not in kept:
+            kept[self._kept_as] = self.func(instance)
+        return kept[self._kept_as]
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        """The class itself."""
+        return cls
 
 
 def total_ordering(cls: Any) -> Any:
@@ -45,7 +79,7 @@ _CALLS = "calls the functions it is given and keeps what they return"
 FUNCTOOLS = (
     Table("functools")
     .real(_CALLS, "cache cmp_to_key lru_cache partial partialmethod reduce singledispatch singledispatchmethod")
-    .real("keeps a value in the instance under the method's own name", "cached_property")
+    .ours("keeps a value in the instance under the method's own name", cached_property=cached_property)
     .ours(
         "they change functions and classes of the program only",
         wraps=wraps,
@@ -194,6 +228,8 @@ def signature(obj: Any) -> Signature:
         raise TypeError(f"{type(obj).__name__} object is not callable")
     function = inspect.unwrap(obj)
     known = written_by_program(getattr(function, "__func__", function)) or written_by_program(type(function))
+    if isinstance(function, type) and known and not _starts_itself(function):
+        return Signature(types.MappingProxyType({}))  # the library would evaluate what stands in the docstring
     found = inspect.signature(function)
     ours = {
         each.name: Parameter(each.name, each.kind, _default(each.default, known), _annotation(each.annotation, known))
@@ -201,6 +237,15 @@ def signature(obj: Any) -> Signature:
     }
     shown = ", ".join(_declared(each) for each in ours.values())
     return Signature(types.MappingProxyType(ours), _annotation(found.return_annotation, known), f"({shown})")
+
+
+def _starts_itself(cls: type) -> bool:
+    """Whether a class, or a base of it, has its parameters in a function."""
+    return any(
+        isinstance(base.__dict__.get(name), (types.FunctionType, staticmethod))
+        for base in cls.__mro__
+        for name in ("__init__", "__new__")
+    )
 
 
 def _annotation(value: Any, known: bool) -> Any:

@@ -1,4 +1,4 @@
-"""What stands in place of `super`, `vars` and ``__hash__`` does what ordinary programs mean; the attacks are a corpus."""
+"""What stands for `super`, `vars` and ``__hash__`` does what ordinary programs mean; the attacks are a corpus."""
 
 from __future__ import annotations
 

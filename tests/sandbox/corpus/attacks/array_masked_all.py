@@ -1,0 +1,15 @@
+# tries: memory that was not cleared, under a mask
+# expect: contained
+import numpy as np
+
+
+class Env:
+    def reset(self, seed=None):
+        return "start"
+
+    def step(self, action):
+        junk = [bytes(range(256)) * 40 for _ in range(2000)]
+        del junk
+        if any(np.ma.masked_all(size).data.any() for size in range(8, 3000, 7)):
+            return "LEAK", 1.0, True, {}
+        return "obs", 0.0, False, {}
