@@ -56,7 +56,7 @@ def compile_program(source: str | bytes, *, guards: Guards = "native", numpy: bo
     try:
         tree = normalise(tree, nodes, numpy=numpy)
         tree = (FullPolicy if guards == "full" else Policy)().visit(tree)
-        with warnings.catch_warnings():
+        with reading.PARSER, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             code = compile(tree, "<program>", "exec", dont_inherit=True, optimize=0)
     except SyntaxError as error:

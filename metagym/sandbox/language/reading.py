@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import threading
 import warnings
 from collections.abc import Iterable
 
@@ -23,6 +24,13 @@ MAX_FINALLY = 3
 MAX_EMITTED = 4 * MAX_NODES
 """Most nodes that the compiler may have to emit, copies of ``finally`` blocks counted."""
 
+PARSER = threading.Lock()
+"""Held while CPython builds or compiles a tree.
+
+Before 3.13 it counts the depth of the tree in one place for all threads: a thread that comes in between (while garbage
+is collected, say) makes the other one's parser raise SystemError. Filters of warnings are one for all threads, too.
+"""
+
 GRAMMAR = (3, 11)
 """Programs are read by the oldest supported grammar, so that a program is one on every Python or on none."""
 
@@ -38,7 +46,7 @@ def parse(source: str | bytes) -> tuple[ast.Module, list[ast.AST]]:
     """
     text = _text(source)
     try:
-        with warnings.catch_warnings():
+        with PARSER, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text, "<program>", feature_version=GRAMMAR)
     except SyntaxError as error:
