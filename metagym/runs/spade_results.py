@@ -197,7 +197,8 @@ def _load(folder: RunFolder) -> SpadeResults:
                 plays[where] = read(Played, key, value)
             else:
                 paid[where] = read(Paid, key, value)
-    rounds = _rounds(folder, designs, plays, paid)
+    last = max((*(round for round, _ in (*designs, *plays)), *summaries), default=-1)
+    rounds = _rounds(folder, last, designs, plays, paid)
     aside = {} if folder.timing is None else dict(folder.timing.records())
     seconds = {key: value for key, value in aside.items() if isinstance(value, (int, float))}
     retries = sum(value.get("retries", 0) for value in aside.values() if isinstance(value, dict))
@@ -206,6 +207,7 @@ def _load(folder: RunFolder) -> SpadeResults:
 
 def _rounds(
     folder: RunFolder,
+    last: int,
     designs: Mapping[tuple[int, int], Design],
     plays: Mapping[tuple[int, int], Played],
     paid: Mapping[tuple[int, int], Paid],
@@ -213,7 +215,6 @@ def _rounds(
     interval = _part(folder.manifest, "config").get("interval", 1)
     if not isinstance(interval, int) or interval < 1:
         raise StoreCorrupt(f"{folder.path}: config.interval of the manifest is {interval!r:.40}")
-    last = max((round for round, _ in (*designs, *plays)), default=-1)
     rounds: list[tuple[Slot, ...]] = []
     for number in range(last + 1):
         epoch = number - number % interval

@@ -128,7 +128,8 @@ class DesignerAgentAEC(AECEnv):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {DESIGNER: {"role": DESIGNER, "instructions": self.instructions}, AGENT: {"role": AGENT}}
+        self.infos: dict[str, dict[str, Any]] = {name: {"role": name} for name in self.agents}
+        self.infos[DESIGNER]["instructions"] = self.instructions
         self._texts = {DESIGNER: brief_text(self.skill, None, Examples(), self._chance), AGENT: NOTHING_YET}
         self.agent_selection = DESIGNER
         self.program: EnvProgram | None = None
