@@ -10,7 +10,19 @@ import re
 import types
 from collections.abc import Iterable
 
-from metagym.sandbox.facades import arithmetic, chance, clocks, containers, gym, quiet, records, texts, tools, typings
+from metagym.sandbox.facades import (
+    arithmetic,
+    chance,
+    clocks,
+    containers,
+    gym,
+    quiet,
+    records,
+    syntax,
+    texts,
+    tools,
+    typings,
+)
 from metagym.sandbox.facades.facade import Table
 
 ALIASES = {"gym": "gymnasium"}
@@ -19,10 +31,12 @@ ALIASES = {"gym": "gymnasium"}
 NARROW = frozenset({"sys", "time"})
 """Modules of which little is offered: a program that uses one otherwise than by naming an attribute wants the rest."""
 
-SETTABLE_TYPES = (decimal.Context, texts.TextWrapper, types.SimpleNamespace, quiet.Quiet, quiet.Logger)
+SETTABLE_TYPES = frozenset(
+    {decimal.Context, texts.TextWrapper, types.SimpleNamespace, quiet.Quiet, quiet.Logger, *syntax.NODES}
+)
 """Types whose objects are a program's own records and settings: their public attributes may be set."""
 
-_PLAIN = (arithmetic, chance, clocks, containers, quiet, records, texts, tools, typings)
+_PLAIN = (arithmetic, chance, clocks, containers, quiet, records, syntax, texts, tools, typings)
 
 
 def _metagym() -> tuple[Table, Table]:

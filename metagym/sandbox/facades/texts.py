@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import codecs
 import hashlib
 import hmac
@@ -135,6 +134,12 @@ PPRINT = (
     .real("looks at plain data", "isreadable isrecursive")
     .lazy("prints where print does", pprint=_printer(), pp=_printer(sort_dicts=False))
     .refuse("use pprint.pformat", "PrettyPrinter")
+)
+
+HTTP = (
+    Table("http")
+    .real("enumerations of numbers and words", "HTTPStatus HTTPMethod")
+    .rest("nothing outside can be reached; only http.HTTPStatus and http.HTTPMethod are offered")
 )
 
 HTML = Table("html").real(_TEXT, "escape unescape")
@@ -314,30 +319,6 @@ CODECS = (
     .rest("use codecs.encode and codecs.decode, or str.encode and bytes.decode")
 )
 
-_LITERAL_CHARS = 65_536
-
-
-def literal_eval(node_or_string: str) -> Any:
-    """``ast.literal_eval`` of a text: numbers, texts, lists, tuples, dicts, sets, True, False and None.
-
-    Raises:
-        TypeError: It is no text.
-        ValueError: It holds more than a literal, or is longer than 65,536 characters.
-    """
-    if type(node_or_string) is not str:
-        raise TypeError("ast.literal_eval takes a text here")
-    if len(node_or_string) > _LITERAL_CHARS:
-        raise ValueError(f"the text is longer than {_LITERAL_CHARS:,} characters")
-    return ast.literal_eval(node_or_string)
-
-
-AST = (
-    Table("ast")
-    .ours("parses literals only; nothing is run", literal_eval=literal_eval)
-    .refuse("only ast.literal_eval is offered; write a small parser with re", "parse walk dump unparse NodeVisitor")
-    .rest("only ast.literal_eval is offered; write a small parser with re")
-)
-
 
 def _own_buffer(buffer: Any) -> bytearray:
     if type(buffer) is not bytearray:
@@ -375,6 +356,16 @@ IO = (
 
 FNMATCH = Table("fnmatch").real(_TEXT + _PROCESS, "filter fnmatch fnmatchcase translate")
 
+POSIXPATH = (
+    Table("posixpath")
+    .real(
+        "paths as texts; no file is looked at",
+        "basename commonpath commonprefix dirname isabs join normcase normpath split splitext",
+    )
+    .real("constants", "curdir pardir sep extsep")
+    .rest("there are no files; only functions that take paths as texts apart are offered")
+)
+
 IPADDRESS = (
     Table("ipaddress")
     .real(
@@ -395,5 +386,5 @@ KEYWORD = (
 
 TABLES = (
     STRING, RE, JSON, JSON_DECODER, JSON_ENCODER, TEXTWRAP, UNICODEDATA, DIFFLIB, PPRINT, HTML, URLLIB, URLLIB_PARSE,
-    SHLEX, CSV, BASE64, BINASCII, ZLIB, STRUCT, HASHLIB, HMAC, CODECS, AST, IO, FNMATCH, IPADDRESS, KEYWORD,
+    SHLEX, CSV, BASE64, BINASCII, ZLIB, STRUCT, HASHLIB, HMAC, CODECS, IO, HTTP, FNMATCH, POSIXPATH, IPADDRESS, KEYWORD,
 )  # fmt: skip
