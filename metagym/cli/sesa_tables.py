@@ -87,7 +87,7 @@ def _cards(results: SesaResults) -> Table:
     lift = results.lift
     table = titled(f"Cards; lift of all of them against probes without: {lift.text(sign=True)}")
     table.add_column("card", no_wrap=True)
-    table.add_column("what it says", overflow="ellipsis", no_wrap=True, max_width=24)
+    table.add_column("what it says", overflow="ellipsis", no_wrap=True, max_width=20)
     for name in ("born", "wins/uses", "lift"):
         table.add_column(name, justify="right", no_wrap=True)
     for card in results.cards[-CARDS:]:

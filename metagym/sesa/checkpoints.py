@@ -38,6 +38,7 @@ def expect(bank: SkillBank, state: Any) -> None:
     Raises:
         RunError: It is in another state.
     """
+    bank.refresh()
     if state != (found := bank_state(bank)):
         raise RunError(
             f"the bank {bank.path} is at event {found['seq']} ({found['digest'][:12]}), and the run left it at event "

@@ -50,6 +50,7 @@ class SesaConfig:
         rollouts: Rollouts of the solver per question; SSP plays 5.
         hops: Numbers of facts that are asked for.
         hop_learning: Let a bandit choose among `hops` and learn from the rewards; else they take turns.
+        hop_rate: Step size of that bandit, above 0.
         shape: Spec of the frontier shape (`metagym.sesa.shaping.load_shape`).
         distil: Whether failures become cards.
         train_retrieval: Whether the solver's training rollouts see skills.
@@ -90,6 +91,7 @@ class SesaConfig:
     rollouts: int = 5
     hops: tuple[int, ...] = (1, 2, 3)
     hop_learning: bool = True
+    hop_rate: float = 1.0
     shape: str = "quadratic"
     distil: bool = True
     train_retrieval: bool = True
@@ -128,6 +130,7 @@ class SesaConfig:
         settle(self, "max_skill_tokens", whole, 0, none=True)
         settle(self, "probe_fraction", number, 0.0, 1.0)
         settle(self, "challenger_temperature", number, 0.0)
+        settle(self, "hop_rate", number, 0.0, above=True)
         settle(self, "dedup", number, 0.0, 1.0, above=True, none=True)
         object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "hops", tuple(whole("a number of hops", hops, 1) for hops in self.hops))

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from metagym.chat.types import ChatModel
-from metagym.errors import BadInput
+from metagym.errors import BadInput, NoTasks
 from metagym.qadata import QARow
 from metagym.seeding import derive, rng
 from metagym.sesa.cards import question_sha256
@@ -109,13 +109,12 @@ class Loop:
         self.on_event = on_event
         self.shape = load_shape(config.shape)
         self.settings = replace(config.rollout, concurrency=workers)
-        held_out = question_set(config.held_out, material, "valid", config.seed, hops=config.hops)
-        self.held_out = frozenset(question_sha256(row.question) for row in held_out)
+        self.held_out = frozenset(question_sha256(row.question) for row in held_out_rows(config, material))
         self.answers = material.side("train") if config.tasks == "self-play" else ()
         self.fixed = self._fixed_rows() if config.tasks == "fixed" else []
         if config.tasks == "self-play" and not self.answers:
             raise BadInput(f"the material {material.name} has no answers that a challenge could start from")
-        self.bandit = HopBandit(config.hops)
+        self.bandit = HopBandit(config.hops, config.hop_rate)
         self.rounds: list[list[Slot]] = []
         """What happened, round by round."""
         self.summaries: list[dict[str, Any]] = []
@@ -360,6 +359,16 @@ class Loop:
         key = f"round/{number}/summary"
         self.records.append_many([(key, record)])
         self.on_event(Event("round", number, -1, record, 0.0, key))
+
+
+def held_out_rows(config: SesaConfig, material: Material) -> list[QARow]:
+    """The questions that are kept for evaluation; of a material without riddles there are none to keep."""
+    try:
+        return question_set(config.held_out, material, "valid", config.seed, hops=config.hops)
+    except NoTasks:
+        if config.held_out != "riddles":
+            raise
+        return []
 
 
 async def run_loop(
