@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox import facades
+from metagym.sandbox.language.reading import Nodes
 
 _LONGEST = 200
 """Longest name for which a hint is looked up, in characters."""
@@ -26,23 +26,22 @@ class Imports:
         typing: Names that come from `typing`, or hold it (True), and are bound nowhere else.
     """
 
-    def __init__(self, nodes: Iterable[ast.AST], rebound: set[str], numpy: bool) -> None:
+    def __init__(self, nodes: Nodes, rebound: set[str], numpy: bool) -> None:
         self.numpy = numpy
         self.bound: dict[str, str] = {}
         self.typing: dict[str, bool] = {}
         self._asked: set[int] = set()  # of which an attribute is named
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    module = alias.name if alias.asname else alias.name.split(".")[0]
-                    self._bind(alias.asname or module, module)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    module = f"{node.module}.{alias.name}"
-                    known = facades.exported(module, numpy) is not None
-                    self._bind(alias.asname or alias.name, module if known else "")
-                    if node.module == "typing":
-                        self.typing[alias.asname or alias.name] = False
+        for node in nodes[ast.Import]:
+            for alias in node.names:
+                module = alias.name if alias.asname else alias.name.split(".")[0]
+                self._bind(alias.asname or module, module)
+        for node in nodes[ast.ImportFrom]:
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}"
+                known = facades.exported(module, numpy) is not None
+                self._bind(alias.asname or alias.name, module if known else "")
+                if node.module == "typing":
+                    self.typing[alias.asname or alias.name] = False
         for name in rebound & set(self.bound):
             self.bound[name] = ""
         self.typing |= {name: True for name, module in self.bound.items() if module == "typing"}

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import imports, names
 from metagym.sandbox.language.annotations import Annotations
+from metagym.sandbox.language.reading import Nodes
+from metagym.sandbox.language.walking import Walker
 
 _N = TypeVar("_N", bound=ast.AST)
 
@@ -37,41 +39,51 @@ def never_true(test: ast.expr) -> bool:
     return names_it and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
 
 
-def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
+def bound_names(nodes: Nodes) -> set[str]:
     """Every name that some of the nodes bind, other than by an import."""
-    bound: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            bound.add(node.name)
+    bound = {node.id for node in nodes[ast.Name] if node.ctx.__class__ is not ast.Load}
+    bound.update(node.arg for node in nodes[ast.arg])
+    bound.update(node.name for kind in (ast.FunctionDef, ast.ClassDef) for node in nodes[kind])
+    bound.update(
+        node.name for kind in (ast.ExceptHandler, ast.MatchAs, ast.MatchStar) for node in nodes[kind] if node.name
+    )
     return bound
+
+
+def placed(node: Any, at: Any) -> Any:
+    """The node, at the place of another one: `ast.copy_location` without its questions."""
+    node.lineno, node.col_offset = at.lineno, at.col_offset
+    node.end_lineno, node.end_col_offset = at.end_lineno, at.end_col_offset
+    return node
 
 
 def call(guard: str, *args: ast.expr, at: ast.AST) -> ast.Call:
     """The call of a guard, in the place of the node `at`."""
-    parts = [part if hasattr(part, "lineno") else ast.copy_location(part, at) for part in args]
-    name = ast.copy_location(ast.Name(guard, ast.Load()), at)
-    return ast.copy_location(ast.Call(name, parts, []), at)
+    parts = [part if "lineno" in part.__dict__ else placed(part, at) for part in args]
+    made: ast.Call = placed(ast.Call(placed(ast.Name(guard, _LOAD), at), parts, []), at)
+    return made
 
 
-class Naming(ast.NodeTransformer):
+_LOAD = ast.Load()
+
+
+class Naming(Walker, ast.NodeTransformer):
     """Renames what is private, turns dunder reads into guards, refuses the rest."""
 
-    def __init__(self, tree: ast.Module, nodes: list[ast.AST], numpy: bool) -> None:
+    generic_visit = Walker.contents
+
+    def __init__(self, tree: ast.Module, nodes: Nodes, numpy: bool) -> None:
         self.doc, self.numpy = ast.get_docstring(tree), numpy
         bound = bound_names(nodes)
         self.imports = imports.Imports(nodes, bound, numpy)
         self.bound = bound | set(self.imports.bound)
         self.annotations = Annotations(bound, self.imports.typing)
         self.scopes: list[ast.AST] = []
+        self.owner = ""  # name of the innermost class, for ``__x``
+        self.in_class_body = False  # whether names bound here are attributes of a class
         self.own: list[set[str]] = []  # library and dunder names that the class bodies around bind
         self.metaclasses = {"ABCMeta"}
-        self.classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+        self.classes = {node.name for node in nodes[ast.ClassDef]}
         self.optional = 0  # inside a try whose handler catches ImportError
 
     # --- helpers
@@ -80,18 +92,10 @@ class Naming(ast.NodeTransformer):
         """The rejection of a node."""
         return ProgramRejected(code, getattr(node, "lineno", 0), message)
 
-    @property
-    def owner(self) -> str:
-        """Name of the innermost class, for ``__x``."""
-        return next((scope.name for scope in reversed(self.scopes) if isinstance(scope, ast.ClassDef)), "")
-
-    @property
-    def in_class_body(self) -> bool:
-        """Whether names bound here are attributes of a class."""
-        return bool(self.scopes) and isinstance(self.scopes[-1], ast.ClassDef)
-
     def name(self, name: str, node: ast.AST) -> str:
         """The name under which the program's variable is kept."""
+        if name[0] != "_":
+            return name
         if not names.is_dunder(name):
             return names.renamed(name, self.owner)
         if name in names.MODULE_VARIABLES:
@@ -113,19 +117,20 @@ class Naming(ast.NodeTransformer):
 
     def inside(self, scope: ast.AST, nodes: Iterable[_N]) -> list[Any]:
         """Visits nodes as the body of a scope."""
+        outside = self.owner, self.in_class_body
         self.scopes.append(scope)
+        self.in_class_body = isinstance(scope, ast.ClassDef)
+        if isinstance(scope, ast.ClassDef):
+            self.owner = scope.name
         try:
-            found: list[Any] = []
-            for node in nodes:
-                new = self.visit(node)
-                found.extend(new if isinstance(new, list) else [] if new is None else [new])
-            return found
+            return self.block(nodes)
         finally:
             self.scopes.pop()
+            self.owner, self.in_class_body = outside
 
-    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+    def block(self, statements: Iterable[_N]) -> list[Any]:
         """Visits statements of the present scope."""
-        found: list[ast.stmt] = []
+        found: list[Any] = []
         for statement in statements:
             new = self.visit(statement)
             found.extend(new if isinstance(new, list) else [] if new is None else [new])
@@ -142,6 +147,8 @@ class Naming(ast.NodeTransformer):
         """Private names get their mark, ``__name__`` and its like become constants, some builtins are refused."""
         load = isinstance(node.ctx, ast.Load)
         name = node.id
+        if name[0] != "_" and name not in _LOOKED_AT and name not in self.imports.bound:
+            return node  # nearly all: nothing below is about them
         if load and name == "__name__":
             return ast.copy_location(ast.Constant(names.PROGRAM), node)
         if load and name == "__debug__":
@@ -337,6 +344,8 @@ class Naming(ast.NodeTransformer):
         self.generic_visit(node)
         return node
 
+
+_LOOKED_AT = frozenset({"super", *names.UNGIVEN})
 
 _OWN = "choose a name without double underscores"
 

@@ -14,6 +14,8 @@ from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
 from metagym.sandbox.language.annotations import wrapped_in
 from metagym.sandbox.language.naming import Naming, call, last_name, never_true
+from metagym.sandbox.language.reading import Nodes
+from metagym.sandbox.language.walking import MARKS
 
 _IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
@@ -28,7 +30,7 @@ _INSTEAD_OF_METHOD = {
 }
 
 
-def normalise(tree: ast.Module, nodes: list[ast.AST], *, numpy: bool) -> ast.Module:
+def normalise(tree: ast.Module, nodes: Nodes, *, numpy: bool) -> ast.Module:
     """Rewrites a tree in place.
 
     Args:
@@ -236,6 +238,9 @@ class _Normaliser(Naming):
             if alias.name not in __future__.all_feature_names or alias.name == "barry_as_FLUFL":
                 raise self.reject("forbidden_import", node, f"__future__ has no feature {alias.name!r}")
         return ast.copy_location(ast.Pass(), node)
+
+
+_Normaliser.prepare((ast.Constant, *(kind for mark in MARKS for kind in mark.__subclasses__())))
 
 
 def _guard(name: str, at: ast.AST) -> ast.Name:

@@ -16,6 +16,7 @@ from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransf
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
 from metagym.sandbox.language.naming import call
+from metagym.sandbox.language.walking import JUDGED, MARKS, Walker
 
 GUARDS = frozenset(
     "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _mro_"
@@ -35,10 +36,12 @@ _WORDS = {
 }
 
 
-class Policy(RestrictingNodeTransformer):
+class Policy(Walker, RestrictingNodeTransformer):
     """Judges and guards one normalised tree; raises at the first fault."""
 
     full = False
+    _fields = JUDGED
+    node_contents_visit = Walker.contents
 
     # --- faults
 
@@ -250,3 +253,19 @@ class FullPolicy(Policy):
     """Every read of an attribute or item goes through a guard."""
 
     full = True
+
+
+def _leaves() -> list[type[ast.AST]]:
+    """Constants, operators and marks, as far as RestrictedPython has nothing against them."""
+    found: list[type[ast.AST]] = []
+    judge = RestrictingNodeTransformer()
+    for kind in [ast.Constant, *(kind for mark in MARKS for kind in mark.__subclasses__())]:
+        node = ast.Constant(0) if kind is ast.Constant else kind()
+        if judge.visit(node) is node and not judge.errors:
+            found.append(kind)
+        judge.errors.clear()
+    return found
+
+
+for _policy in (Policy, FullPolicy):
+    _policy.prepare(_leaves())

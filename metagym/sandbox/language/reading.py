@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from metagym.errors import ProgramRejected
+from metagym.sandbox.language.walking import CHILDREN, MARKS
 
 MAX_CHARS = 65_536
 """Longest source, in characters."""
@@ -31,12 +34,15 @@ Before 3.13 it counts the depth of the tree in one place for all threads: a thre
 is collected, say) makes the other one's parser raise SystemError. Filters of warnings are one for all threads, too.
 """
 
+Nodes: TypeAlias = dict[type[ast.AST], list[Any]]
+"""All nodes of a tree but operators and marks, by class."""
+
 GRAMMAR = (3, 11)
 """Programs are read by the oldest supported grammar, so that a program is one on every Python or on none."""
 
 
-def parse(source: str | bytes) -> tuple[ast.Module, list[ast.AST]]:
-    """Reads a program into its tree and a list of the tree's nodes.
+def parse(source: str | bytes) -> tuple[ast.Module, Nodes]:
+    """Reads a program into its tree and the tree's nodes.
 
     Args:
         source: Text, or UTF-8 bytes with or without a byte order mark.
@@ -102,22 +108,29 @@ def _too_long(length: int) -> ProgramRejected:
     )
 
 
-_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-
-
-def _bound(tree: ast.Module) -> list[ast.AST]:
+def _bound(tree: ast.Module) -> Nodes:
     """Counts nodes level by level, without recursion, then the work that ``finally`` makes."""
-    found: list[ast.AST] = []
-    level: list[ast.AST] = [tree]
+    found: Nodes = defaultdict(list)
+    count, level = 0, [tree]
     for _ in range(MAX_DEPTH + 1):
-        found += level
-        if len(found) > MAX_NODES:
+        count += len(level)
+        if count > MAX_NODES:
             raise ProgramRejected(
                 "too_many_nodes", 0, f"the program has more than {MAX_NODES:,} syntax nodes; make it smaller"
             )
-        level = [child for node in level for child in _children(node)]
-        if not level:
+        below: list[Any] = []
+        for node in level:
+            kind = node.__class__
+            found[kind].append(node)
+            for name in CHILDREN[kind]:
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    below += value
+                elif value is not None:
+                    below.append(value)
+        if not below:
             break
+        level = [node for node in below if node is not None] if None in below else below
     else:
         raise ProgramRejected(
             "too_deep",
@@ -125,7 +138,7 @@ def _bound(tree: ast.Module) -> list[ast.AST]:
             f"code is nested more than {MAX_DEPTH} levels deep here (each elif and each link of a chain counts); "
             "use a dict, a list or several statements",
         )
-    if any(isinstance(node, ast.Try) for node in found):
+    if found.get(ast.Try):
         _emitted(tree, 0, 0)
     return found
 
@@ -134,8 +147,8 @@ def _children(node: ast.AST) -> list[ast.AST]:
     children: list[ast.AST] = []
     for value in node.__dict__.values():
         if isinstance(value, list):
-            children += [item for item in value if isinstance(item, ast.AST) and not isinstance(item, _MARKS)]
-        elif isinstance(value, ast.AST) and not isinstance(value, _MARKS):
+            children += [item for item in value if isinstance(item, ast.AST) and not isinstance(item, MARKS)]
+        elif isinstance(value, ast.AST) and not isinstance(value, MARKS):
             children.append(value)
     return children
 
