@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead, sandbox, search, skills
+from benchmarks import adapters, imports, latency, overhead, sandbox, search, skills, spade
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
 
 
@@ -59,6 +59,13 @@ def test_the_sandbox_is_measured_with_every_layer_on(monkeypatch: pytest.MonkeyP
     finite(report)
     assert set(report.details["slowdowns"]) <= set(few)
     assert sum(figure.holds is not None for figure in report.figures) >= 5
+
+
+def test_spade_plays_as_many_plays_in_the_sandbox_as_by_exec() -> None:
+    report = spade.report(repeats=1, count=2)
+    finite(report)
+    assert [figure.unit for figure in report.figures] == ["x", "/s", "/s", "/min"]
+    assert len({program.digest for program in spade.programs(16)}) == 16
 
 
 def test_the_native_engine_is_measured_and_the_real_one_left_out_where_told() -> None:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
-from metagym.chat.scripted import scripted
+from metagym.chat.scripted import Scripted, scripted
 from metagym.chat.types import ChatModel, Request
 from metagym.checks import settle, whole
 from metagym.episodes import Episode, Repair, Status
@@ -190,13 +190,15 @@ class ProgramHost:
 
     async def step(self, action: str) -> Transition:
         """See `metagym.playing.Host`."""
-        assert self._task is not None
         try:
-            found = checked_step(self._task, await self._stage.handle.step(action, self._session))
+            found = await self._stage.handle.step(action, self._session)
+            if found[0].__class__ is not str:  # all else the sandbox has checked
+                checked_step(self._task, found)  # type: ignore[arg-type]
         except Exception as error:
             self._note(error)
             raise
-        return found._replace(info=shown_info(found.info))
+        observation, reward, terminated, truncated, info = found
+        return Transition(observation, reward, terminated, truncated, shown_info(info) if info else info)
 
     async def close(self) -> None:
         """Gives the session back; the next play of its number opens it anew."""
@@ -275,7 +277,7 @@ class ProgramPlayer:
         """See `metagym.spade.outcomes.Player`; `program` is a `Stage`, `agent` a model or an `Insider`."""
         known: Knowledge | None = None
         model: ChatModel | Any = agent
-        if isinstance(agent, Insider):
+        if not isinstance(agent, Scripted) and isinstance(agent, Insider):  # the second question is a slow one
             known = Knowledge(program.program, seed, hint, sampling_seed)
             model = scripted(agent.policy(known), id=agent.id)
         async with program.gate:
