@@ -259,10 +259,9 @@ def _leaves() -> list[type[ast.AST]]:
     """Constants, operators and marks, as far as RestrictedPython has nothing against them."""
     found: list[type[ast.AST]] = []
     judge = RestrictingNodeTransformer()
-    for kind in [ast.Constant, *(kind for mark in MARKS for kind in mark.__subclasses__())]:
-        node = ast.Constant(0) if kind is ast.Constant else kind()
+    for node in [ast.Constant(0), *(kind() for mark in MARKS for kind in mark.__subclasses__())]:
         if judge.visit(node) is node and not judge.errors:
-            found.append(kind)
+            found.append(type(node))
         judge.errors.clear()
     return found
 

@@ -138,7 +138,7 @@ def _bound(tree: ast.Module) -> Nodes:
             f"code is nested more than {MAX_DEPTH} levels deep here (each elif and each link of a chain counts); "
             "use a dict, a list or several statements",
         )
-    if found.get(ast.Try):
+    if any(node.finalbody for node in found[ast.Try]):
         _emitted(tree, 0, 0)
     return found
 

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 _NO_NODES = frozenset(
     "ctx type_comment type_ignores kind id attr arg asname module level is_async simple conversion rest kwd_attrs"
     " Global.names Nonlocal.names Constant.value MatchSingleton.value alias.name FunctionDef.name AsyncFunctionDef.name"
-    " ClassDef.name ExceptHandler.name MatchAs.name MatchStar.name TypeVar.name ParamSpec.name TypeVarTuple.name".split()
+    " ClassDef.name ExceptHandler.name MatchAs.name MatchStar.name TypeVar.name ParamSpec.name"
+    " TypeVarTuple.name".split()
 )
 """Fields that hold texts, numbers, truth values or load and store marks, in every class or in the one named."""
 
