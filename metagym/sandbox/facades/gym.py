@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
 from metagym.sandbox.facades.gym_spaces import plain_spaces, real_spaces
-from metagym.sandbox.facades.names import public_name, read
+from metagym.sandbox.facades.names import public_name, read, written_by_program
 from metagym.sandbox.facades.quiet import nothing
 from metagym.sandbox.facades.session import Session
 
@@ -83,7 +83,9 @@ class Env:
         return read(self, name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
-        """Sets a public attribute."""
+        """Sets a public attribute of an env that the program wrote."""
+        if not (isinstance(self, Env) and written_by_program(type(self))):
+            raise AttributeError("set_wrapper_attr sets attributes of an env of the program")
         if force or hasattr(self, public_name(name)):
             setattr(self, public_name(name), value)
             return True

@@ -93,17 +93,28 @@ def mro(cls: Any) -> tuple[Any, ...]:
     return tuple(named(base) for base in mro_of(cls) if base is not Shown)
 
 
-def class_(ob: Any) -> Any:
-    """Gives back what ``Base.__init__(self, ...)`` or ``self.__init__()`` is called on.
+def class_(ob: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """``Base.__init__(self, ...)`` and its like, or ``self.__init__()``.
+
+    A method of the library that starts an object sets attributes of whatever it is given: it is given objects and
+    classes of the program only.
 
     Raises:
-        AttributeError: It is neither a class nor an object of a class of the program.
+        AttributeError: What it is called on, or its first argument, is not the program's.
     """
-    if isinstance(ob, type) and not issubclass(ob, type):
-        return ob
-    if not isinstance(ob, type) and own_class(type(ob)):
-        return ob
-    raise AttributeError("__init__ and its like can only be called on super(), a class or an object of your own")
+    if not isinstance(ob, type):
+        may = own_class(type(ob))
+    elif issubclass(ob, type):
+        may = False
+    elif name == "__init_subclass__":
+        may = own_class(ob)
+    else:
+        may = bool(args) and own_class(args[0] if isinstance(args[0], type) else type(args[0]))
+    if not may:
+        raise AttributeError(
+            f"{name} can only be called on super() or on a class, for an object of a class of your own"
+        )
+    return getattr(ob, name)(*args, **kwargs)
 
 
 class Shown:

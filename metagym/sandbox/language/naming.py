@@ -301,11 +301,14 @@ class Naming(Walker, ast.NodeTransformer):
         """``super().__init__(...)`` and ``Base.__init__(self, ...)``, called at once."""
         target = function.value
         by_super = isinstance(target, ast.Call) and isinstance(target.func, ast.Name) and target.func.id == "super"
-        function.value = self.visit(target)
-        if not by_super:
-            function.value = call("_class_", function.value, at=function.value)
+        owner = self.visit(target)
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        if by_super and "super" not in self.bound:
+            function.value = owner
+        else:
+            guarded = call("_class_", owner, ast.Constant(function.attr), at=function)
+            node.func, node.args = guarded.func, [*guarded.args, *node.args]
         return node
 
     @staticmethod

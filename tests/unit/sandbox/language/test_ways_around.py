@@ -66,3 +66,32 @@ def test_super_of_a_class_of_the_library_is_refused() -> None:
             result(f"import random\nresult = {call}")
     with pytest.raises(ProgramRejected):
         compiled("result = super().__hash__.__objclass__")
+
+
+@pytest.mark.parametrize("guards", MODES)
+def test_bases_outside_the_program_start_objects_of_the_program_only(guards: str) -> None:
+    head = "import random, collections\n"
+    source = """
+class A(random.Random):
+    def __new__(cls, *args): return random.Random.__new__(cls, 1)
+    def __init__(self, x, *more, **named):
+        random.Random.__init__(self, x)
+        self.more = more, named
+class B(A):
+    def __init__(self, *args, **named): A.__init__(self, *args, **named)
+class E(Exception):
+    def __init__(self, text): Exception.__init__(self, text + "!")
+b = B(3, 4, y=5)
+b.__init__(3, 6)
+result = b.more, str(E("x")), b.random() == random.Random(3).random()
+"""
+    assert result(head + source, guards) == (((6,), {}), "x!", True)
+    for refused in (
+        "collections.UserDict.__init__(random.Random)",
+        "property.__init__(property(lambda self: 1), len)",
+        "object.__new__(random.Random)",
+        "random.Random.__init_subclass__()",
+        "random.Random.__init__()",
+    ):
+        with pytest.raises(AttributeError, match="of your own"):
+            result(head + refused, guards)
