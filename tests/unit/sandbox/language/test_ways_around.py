@@ -73,7 +73,7 @@ def test_bases_outside_the_program_start_objects_of_the_program_only(guards: str
     head = "import random, collections\n"
     source = """
 class A(random.Random):
-    def __new__(cls, *args): return random.Random.__new__(cls, 1)
+    def __new__(cls, *args, **named): return random.Random.__new__(cls, 1)
     def __init__(self, x, *more, **named):
         random.Random.__init__(self, x)
         self.more = more, named
