@@ -77,7 +77,7 @@ def _wrong_with(tools: Any) -> str:
 
 
 def probes(program: EnvProgram, form: Form, seeds: Sequence[int], root: int) -> list[Plan]:
-    """The episodes of stage 4, which stage 5 repeats and the behaviour's fingerprint is made of."""
+    """The episodes of stage 4, which stage 5 repeats."""
     steps = program.max_steps
     plans = []
     for seed in seeds:
@@ -165,10 +165,12 @@ def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int], sol
     plans = []
     # Of every different kind of action: its first word, or its first 24 characters for calls of tools.
     kinds = {action[:24].split(" ")[0]: action for walk in solved[:1] for action in reversed(walk.actions)}
-    garbage = [*GARBAGE, *(bad for action in list(kinds.values())[:4] for bad in spoiled(action))]
+    copies = [bad for action in list(kinds.values())[:4] for bad in spoiled(action)]
+    garbage, private = [*GARBAGE, *copies], frozenset(copies) - set(GARBAGE)
     for index in range(len(garbage)):
         actions = [garbage[(index + turn) % len(garbage)] for turn in range(GARBAGE_STEPS)]
-        plans.append(Plan("garbage", seeds[index % len(seeds)], script(actions), min(GARBAGE_STEPS, program.max_steps)))
+        steps, seed = min(GARBAGE_STEPS, program.max_steps), seeds[index % len(seeds)]
+        plans.append(Plan("garbage", seed, script(actions), steps, private=private))
     try:
         walks = play_all(player, plans)
     except ProgramKilled as error:
@@ -176,10 +178,11 @@ def check_garbage(program: EnvProgram, player: Player, seeds: Sequence[int], sol
     for walk, plan in zip(walks, plans, strict=True):
         if walk.error is not None:
             action = plan.policy(walk)
+            what = "a spoiled copy of an action of the solution" if action in private else f"the action {action!r:.60}"
             raise Refusal(
                 "crash_on_garbage",
-                f"the action {action!r:.60} broke the program: {walk.error}; answer what cannot be read with an "
-                "observation that says what to write",
+                f"{what} broke the program: {walk.error}; answer what cannot be read with an observation that says "
+                "what to write",
             )
         if not walk.over:
             walk.steps[-1].truncated = True  # these episodes are cut by us

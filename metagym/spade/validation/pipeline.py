@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,19 +23,22 @@ from metagym.spade.validation.cache import ReportCache
 from metagym.spade.validation.contract import check_garbage, check_walks, killed, probes, tools_of
 from metagym.spade.validation.leaks import check_leaks
 from metagym.spade.validation.novelty import check_novelty
-from metagym.spade.validation.policies import Form
+from metagym.spade.validation.policies import Form, constant, reader
 from metagym.spade.validation.repeats import check_repeats, check_seeds_matter
 from metagym.spade.validation.report import CODES, MAX_DETAIL, STAGES, VERSION, Refusal, ValidationReport
 from metagym.spade.validation.settings import ValidationSettings
 from metagym.spade.validation.static import check_static, from_policy, parsed
 from metagym.spade.validation.trivial import check_trivial, exchanged
-from metagym.spade.validation.walks import Walk, play_all
+from metagym.spade.validation.walks import Plan, Walk, play_all
 from metagym.spade.validation.worth import check_length, check_references, references
 
 LIMITS = Limits(cpu_s=60.0)
 """Limits where nothing else is said: a validation plays some thousands of steps in one worker."""
 
 _OTHER_HASH_SEED = 20_260_819
+
+_MEETINGS = (1, 2, 3)
+"""Seeds of the behaviour's fingerprint. They are the same for all programs, or no two could be seen to behave alike."""
 
 
 def validate(
@@ -58,11 +63,13 @@ def validate(
         auditor: A model that reads the program; asked if the settings say so.
         pools: Two sandboxes (or more) with different hash seeds; where None, two that all callers share.
         limits: Of the program in each worker; where None, those of the given pools, or `LIMITS`.
-        cache: Where reports of equal sources and settings may be found and are kept.
+        cache: Where reports of equal sources, settings, limits, kinds of sandbox and Python versions may be found and
+            are kept.
 
     Raises:
         SandboxUnavailable: There is no sandbox here; the program was not run.
-        BadInput: `source` is neither text nor bytes, or there are fewer than two pools.
+        BadInput: `source` is neither text nor bytes, or there are no two pools of different hash seeds (pools within
+            this process have none, and are not asked).
         ChatError: One of the auditor that ends a whole run (the budget is spent).
         StoreError: The cache cannot be read or written.
     """
@@ -123,15 +130,13 @@ def _proved(
         check_static(program)
     except Refusal as refusal:
         return _refused(report, refusal), None
-    key = f"{program.digest}/{VERSION}/{settings.key()}"
+    if pools is None:
+        pools, limits = validation_pools(), limits or LIMITS
+    key = f"{program.digest}/{VERSION}/{settings.key()}/{_conditions(pools, limits)}"
     kept = cache.get(key) if cache is not None else None
     if kept is not None:
         report = ValidationReport.from_json(kept)
         return report, program if report.ok else None
-    if pools is None:
-        pools, limits = validation_pools(), limits or LIMITS
-    if len(pools) < 2:
-        raise BadInput(f"a validation needs two pools with different hash seeds, got {len(pools)}")
     trial = _Trial(program, settings, pools, limits, report)
     try:
         trial.run()
@@ -141,6 +146,25 @@ def _proved(
     if cache is not None and steady:
         cache.put(key, report.to_json())
     return report, program if report.ok else None
+
+
+def _conditions(pools: Sequence[SandboxPool], limits: Limits | None) -> str:
+    """Digest of what a verdict depends on beside program and settings, 16 hex digits.
+
+    What its workers may use up, what the pools let a program do (one without NumPy refuses what another accepts, one
+    within this process proves nothing about confinement), and the Python that reads and runs it.
+
+    Raises:
+        BadInput: No two pools show what depends on the hash seed.
+    """
+    kinds = [(pool._isolation, pool._numpy, pool._guards, (limits or pool.limits).to_json()) for pool in pools]
+    seeds = {pool._hash_seed for pool in pools if pool._isolation == "process"}
+    if len(pools) < 2 or len(seeds) == 1:
+        raise BadInput(
+            f"a validation needs two pools with different hash seeds, got {len(pools)} with {sorted(seeds) or 'none'}"
+        )
+    data = json.dumps([sys.version_info[:2], kinds], sort_keys=True)
+    return hashlib.blake2b(data.encode(), digest_size=8).hexdigest()
 
 
 def _refused(report: ValidationReport, refusal: Refusal) -> ValidationReport:
@@ -185,8 +209,8 @@ class _Trial:
         walks = play_all(player, probes(program, form, self.seeds, settings.seed))
         check_walks(program, walks)
         self._measure(probe_steps=sum(len(walk.steps) - 1 for walk in walks) / len(walks))
-        self.report = replace(self.report, behaviour=behaviour_fingerprint(_traces(walks, self.seeds)))
         found = references(program, player, self.seeds)
+        self.report = replace(self.report, behaviour=self._behaviour(player, form))
         whole = [reference.walk for reference in found if not reference.trouble]
         others, taken = exchanged(program, player, found)
         check_walks(program, [*(walk for walk in whole if walk.over), *others])
@@ -201,6 +225,16 @@ class _Trial:
         self._measure(trivial=shares)
         check_leaks(program, found, [*walks, *garbage, *trivial, *others])
         self._measure(oracle_steps=check_length(found, settings))
+
+    def _behaviour(self, player: Program, form: Form) -> str:
+        """What the program does on seeds and under draws that are the same for all programs, and when it is solved."""
+        plans = []
+        for seed in _MEETINGS:
+            policies = {f"reader/{turn}": reader(form, 0, "behaviour", turn) for turn in range(3)}
+            policies["constant/1"] = constant(form, "1")
+            plans += [Plan(name, seed, policy, self.program.max_steps) for name, policy in policies.items()]
+        solved = [reference.walk for reference in references(self.program, player, _MEETINGS)]
+        return behaviour_fingerprint(_traces([*play_all(player, plans), *solved]))
 
     def _measure(self, **found: Any) -> None:
         self.report = replace(self.report, metrics={**self.report.metrics, **found})
@@ -229,10 +263,10 @@ class _Trial:
             yield player
 
 
-def _traces(walks: Sequence[Walk], seeds: Sequence[int]) -> dict[str, list[tuple[Any, ...]]]:
-    """What the probes saw, by stable names: the place of the seed instead of its value."""
+def _traces(walks: Sequence[Walk]) -> dict[str, list[tuple[Any, ...]]]:
+    """What the players saw, by policy and seed."""
     return {
-        f"{walk.name}/{seeds.index(walk.seed)}": [
+        f"{walk.name}/{walk.seed}": [
             (step.observation, step.reward, step.terminated, step.truncated) for step in walk.steps
         ]
         for walk in walks

@@ -10,7 +10,7 @@ from metagym.errors import BadInput, ProgramKilled, StoreError
 from metagym.spade.fingerprint import AstFingerprint
 from metagym.strictjson import plain_json
 
-VERSION = "1"
+VERSION = "2"
 """Changes whenever a program might get another verdict; part of every cache key."""
 
 _STAGES: dict[str, str] = {
@@ -58,7 +58,9 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The verdict on one program. It holds no solution and no hint, so that it may be shown.
+    """The verdict on one program, for its author.
+
+    No stage writes a solution, a hint or a state into it. What the program itself says in an error is quoted, though.
 
     Attributes:
         ok: The program may be played.
@@ -73,7 +75,8 @@ class ValidationReport:
         layers: Layers of the sandbox that held while the program ran; empty where it was never run.
         isolation: ``process``, ``inprocess``, or empty where it was never run.
         fingerprint: What is left of the program without its names; None where it does not parse.
-        behaviour: Digest of what it did under the probe policies; empty where it was not played.
+        behaviour: Digest of what it did under probe policies and when it was solved, on seeds that are the same for all
+            programs: equal for programs that answer alike, whatever their text; empty where it was not played.
         version: Of the validator.
     """
 

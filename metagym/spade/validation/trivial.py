@@ -38,7 +38,8 @@ def exchanged(program: EnvProgram, player: Player, found: Sequence[Reference]) -
             actions = played[(index + shift) % len(played)].actions
             once.append(len(actions))
             name, policy = f"solution of seed + {shift}", script(actions, again=True)
-            plans.append(Plan(name, reference.walk.seed, policy, program.max_steps, after=True))
+            private = frozenset(actions)
+            plans.append(Plan(name, reference.walk.seed, policy, program.max_steps, after=True, private=private))
     walks = play_all(player, plans)
     wins = [won(program, walk) and len(walk.actions) <= length for walk, length in zip(walks, once, strict=True)]
     return walks, wins
@@ -78,7 +79,8 @@ def check_trivial(
         **{f"always {word!r}": _always(form, word) for word in CONSTANTS},
     }
     seeds = [reference.walk.seed for reference in found]
-    walks = _played(program, player, policies, seeds)
+    solutions = frozenset(action for reference in found for action in reference.actions)
+    walks = _played(program, player, policies, seeds, solutions)
     outcomes: dict[str, list[bool]] = {}
     for walk in probes:
         outcomes.setdefault(_READER if walk.name.startswith("reader") else _ONE, []).append(won(program, walk))
@@ -91,7 +93,7 @@ def check_trivial(
     suspects = {name: policies[name] for name in outcomes if _share(outcomes[name]) > settings.trivial_share}
     further = [derive(settings.seed, "further", program.digest, index) >> 32 for index in range(_FURTHER * len(seeds))]
     outcomes |= {name: [] for name in suspects}  # the first ones were picked for their luck, so they do not count
-    for walk in _played(program, player, suspects, further):
+    for walk in _played(program, player, suspects, further, solutions):
         outcomes[walk.name].append(won(program, walk))
     shares = {name: _share(wins) for name, wins in outcomes.items()}
     best = max((name for name in shares if name != OTHER), key=lambda name: shares[name])
@@ -116,11 +118,15 @@ def _always(form: Form, word: str) -> Callable[[int], Policy]:
 
 
 def _played(
-    program: EnvProgram, player: Player, policies: dict[str, Callable[[int], Policy]], seeds: Sequence[int]
+    program: EnvProgram,
+    player: Player,
+    policies: dict[str, Callable[[int], Policy]],
+    seeds: Sequence[int],
+    private: frozenset[str],
 ) -> list[Walk]:
     """Every policy on every seed; none may break the program."""
     plans = [
-        Plan(name, seed, policy(index), program.max_steps)
+        Plan(name, seed, policy(index), program.max_steps, private=private)
         for name, policy in policies.items()
         for index, seed in enumerate(seeds)
     ]

@@ -7,7 +7,7 @@ or in its instance, shows as a difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -114,6 +114,7 @@ class Plan:
         policy: Chooses the actions.
         steps: Most steps.
         after: Take one more step after the end.
+        private: Actions that are made of a solution; no message shows them.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Plan:
     policy: Policy
     steps: int
     after: bool = False
+    private: frozenset[str] = frozenset()
 
 
 def play_all(player: Player, plans: Sequence[Plan]) -> list[Walk]:
@@ -141,8 +143,9 @@ def play_all(player: Player, plans: Sequence[Plan]) -> list[Walk]:
 def _lockstep(player: Player, plans: Sequence[Plan]) -> list[Walk]:
     walks = [Walk(plan.name, plan.seed) for plan in plans]
     sessions = range(1, len(plans) + 1)
+    private = frozenset().union(*(plan.private for plan in plans))
     answers = _batch(
-        player, [Reset(plan.seed, session, fresh=True) for plan, session in zip(plans, sessions, strict=True)]
+        player, [Reset(plan.seed, session, fresh=True) for plan, session in zip(plans, sessions, strict=True)], private
     )
     for walk, answer in zip(walks, answers, strict=True):
         _take(walk, None, answer)
@@ -156,7 +159,7 @@ def _lockstep(player: Player, plans: Sequence[Plan]) -> list[Walk]:
             action = plan.policy(walk)
             if action is not None:
                 moves.append((index, action))
-        answers = _batch(player, [StepOperation(action, index + 1) for index, action in moves])
+        answers = _batch(player, [StepOperation(action, index + 1) for index, action in moves], private)
         for (index, action), answer in zip(moves, answers, strict=True):
             _take(walks[index], action, answer)
         live = [index for index, _ in moves]
@@ -164,7 +167,8 @@ def _lockstep(player: Player, plans: Sequence[Plan]) -> list[Walk]:
         index for index, plan in enumerate(plans) if plan.after and walks[index].error is None and walks[index].over
     ]
     last = [walks[index].actions[-1] if walks[index].actions else "" for index in ended]
-    answers = _batch(player, [StepOperation(action, index + 1) for index, action in zip(ended, last, strict=True)])
+    steps = [StepOperation(action, index + 1) for index, action in zip(ended, last, strict=True)]
+    answers = _batch(player, steps, private)
     for index, action, answer in zip(ended, last, answers, strict=True):
         walks[index].after = _step(action, answer) if not isinstance(answer, Exception) else None
     return walks
@@ -178,7 +182,7 @@ def replay(player: Player, walks: Iterable[Walk]) -> list[Walk]:
         operations: list[Operation] = [Reset(walk.seed), *(StepOperation(action) for action in walk.actions)]
         answers = player.batch(operations)
         for operation, action, answer in zip(operations, [None, *walk.actions], answers, strict=True):
-            _judge(operation, answer)
+            _judge(operation, answer, walk.actions)  # some walks are solutions
             _take(played, action, answer)
             if played.error is not None:
                 break  # what follows is of an episode that went another way
@@ -197,27 +201,27 @@ def _step(action: str | None, answer: Any) -> Step:
     return Step(action, answer[0], info=answer[1]) if action is None else Step(action, *answer)
 
 
-def _batch(player: Player, operations: list[Operation]) -> list[Any]:
+def _batch(player: Player, operations: Sequence[Operation], private: Container[str]) -> list[Any]:
     if not operations:
         return []
     answers = player.batch(operations)
     for operation, answer in zip(operations, answers, strict=True):
-        _judge(operation, answer)
+        _judge(operation, answer, private)
     return answers
 
 
-def _judge(operation: Operation, answer: Any) -> None:
+def _judge(operation: Operation, answer: Any, private: Container[str]) -> None:
     """Lets through what a program answered or raised; anything else ends the validation."""
     if isinstance(answer, ProgramKilled):
-        raise ProgramKilled(answer.limit, f"{_told(operation)}: {answer.message}")
+        raise ProgramKilled(answer.limit, f"{_told(operation, private)}: {answer.message}")
     if isinstance(answer, Exception) and not isinstance(answer, (ProgramError, BadOutput)):
         raise answer  # not the program's doing
 
 
-def _told(operation: Operation) -> str:
+def _told(operation: Operation, private: Container[str]) -> str:
     match operation:
         case Reset():
             return f"reset(seed={operation.seed})"
         case StepOperation():
-            return f"step({operation.action!r:.80})"
+            return "step(...)" if operation.action in private else f"step({operation.action!r:.80})"
     return type(operation).__name__

@@ -379,8 +379,17 @@ def test_reports_are_equal_in_processes_of_other_hash_seeds(tmp_path: Path) -> N
 def test_behaviour_tells_a_changed_rule_and_not_a_changed_name(pools: Sequence[SandboxPool]) -> None:
     first = validate(LOCK, settings=QUICK, pools=pools).behaviour
     told = validate(changed(LOCK, "It clicks.", "It clicks!"), settings=QUICK, pools=pools)
-    assert told.ok and told.behaviour != ""
+    assert told.ok and told.behaviour not in ("", first)  # probes never hear it: a solved episode does
     assert validate(LOCK, settings=QUICK, pools=pools).behaviour == first
+
+
+def test_programs_that_answer_alike_have_one_behaviour_whatever_their_text(pools: Sequence[SandboxPool]) -> None:
+    # What this program shows depends on the seed, so it must be seen on the same seeds under every text.
+    texts = (QUEST, QUEST + "# a note\n", QUEST.replace("self.place", "self.where"))
+    found = [validate(text, settings=QUICK, pools=pools) for text in texts]
+    assert len({report.behaviour for report in found}) == 1 and len({report.seeds for report in found}) == 3
+    other = validate(QUEST.replace("randrange(1000, 9999)", "randrange(100, 999)"), settings=QUICK, pools=pools)
+    assert other.ok and other.behaviour != found[0].behaviour
 
 
 def test_programs_are_never_run_in_this_process(pools: Sequence[SandboxPool], tmp_path: Path) -> None:
@@ -463,6 +472,17 @@ def test_a_leak_is_told_without_the_answer(pools: Sequence[SandboxPool]) -> None
                 assert action not in report.detail and action.split()[1] not in report.detail.split()
 
 
+@pytest.mark.parametrize("what", ["{}['x']", "[0 for _ in iter(int, 1)]"])
+def test_an_action_that_is_made_of_a_solution_is_not_told(what: str, pools: Sequence[SandboxPool]) -> None:
+    guarded = changed(LOCK, 'f"turn {pin}"', 'f"turn {pin} canary"')
+    guarded = guarded.replace("words = action.split()", "words = action.replace(' canary', '').split()")
+    source = step(f"if 'canary' in action and action.count('turn') > 1: {what}", guarded)
+    twin = step(f"if 'canary' in action and self.steps > 1: {what}", guarded)  # breaks under another seed's solution
+    for text in (source, twin):
+        report = validate(text, settings=QUICK, pools=pools)
+        assert not report.ok and "canary" not in report.detail, report
+
+
 # --- novelty
 
 
@@ -482,6 +502,9 @@ def test_known_programs_are_refused(pools: Sequence[SandboxPool]) -> None:
 
 
 class Unusable(SandboxPool):
+    def __init__(self, hash_seed: int = 0) -> None:
+        super().__init__(limits=LIMITS, hash_seed=hash_seed)
+
     def load(self, *_: Any, **__: Any) -> Any:
         raise AssertionError("the program was run again")
 
@@ -489,7 +512,7 @@ class Unusable(SandboxPool):
 def test_equal_sources_are_proved_once_and_novelty_is_asked_each_time(
     pools: Sequence[SandboxPool], tmp_path: Path
 ) -> None:
-    never = (Unusable(), Unusable())
+    never = (Unusable(), Unusable(7))
     bad = changed(LOCK, "PINS = 2", "PINS = 1")
     with JournalCache(tmp_path / "reports.jsonl") as disk:
         for cache in (MemoryCache(), disk):
@@ -504,13 +527,30 @@ def test_equal_sources_are_proved_once_and_novelty_is_asked_each_time(
         assert validate(LOCK, settings=QUICK, pools=never, cache=disk) == found[0]
 
 
+def test_a_verdict_is_kept_for_the_same_limits_and_kind_of_sandbox_alone(pools: Sequence[SandboxPool]) -> None:
+    numpy = changed(LOCK, "\n\nclass", "\nimport numpy as np\n\nclass")
+    cache = MemoryCache()
+    narrow = dataclasses.replace(LIMITS, output_chars=20)
+    assert not validate(LOCK, settings=QUICK, pools=pools, cache=cache, limits=narrow).ok
+    assert validate(LOCK, settings=QUICK, pools=pools, cache=cache).ok
+    assert not validate(LOCK, settings=QUICK, pools=pools, cache=cache, limits=narrow).ok
+    with SandboxPool(limits=LIMITS, numpy=False) as one, SandboxPool(limits=LIMITS, numpy=False, hash_seed=7) as two:
+        assert validate(numpy, settings=QUICK, pools=(one, two), cache=cache).code == "forbidden_import"
+    assert validate(numpy, settings=QUICK, pools=pools, cache=cache).ok
+
+
+def test_pools_of_one_hash_seed_prove_nothing(pools: Sequence[SandboxPool]) -> None:
+    with pytest.raises(BadInput, match="different hash seeds, got 2 with"):
+        validate(OFFENDERS["nondeterministic"][0], settings=QUICK, pools=(pools[0], pools[0]))
+
+
 def test_a_time_limit_is_no_verdict_for_ever(pools: Sequence[SandboxPool]) -> None:
     cache = MemoryCache()
     hangs_on_garbage = step("while action == '': pass")
     for source, code in ((OFFENDERS["step_timeout"][0], "step_timeout"), (hangs_on_garbage, "crash_on_garbage")):
         assert validate(source, settings=QUICK, pools=pools, cache=cache).code == code
         with pytest.raises(AssertionError):
-            validate(source, settings=QUICK, pools=(Unusable(), Unusable()), cache=cache)
+            validate(source, settings=QUICK, pools=(Unusable(), Unusable(7)), cache=cache)
 
 
 # --- bad input
@@ -519,7 +559,7 @@ def test_a_time_limit_is_no_verdict_for_ever(pools: Sequence[SandboxPool]) -> No
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.text(max_size=300), st.binary(max_size=300)))
 def test_any_text_and_any_bytes_get_a_report(source: str | bytes) -> None:
-    report = validate(source, pools=(Unusable(), Unusable()))
+    report = validate(source, pools=(Unusable(), Unusable(7)))
     assert not report.ok and report.code and len(report.digest) == 64
 
 
