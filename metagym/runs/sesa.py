@@ -112,7 +112,7 @@ def _bank_of(config: SesaConfig, folder: RunFolder, path: str | os.PathLike[str]
     state = checkpoint(folder.records)
     if state is None and path is None and where.exists() and not folder.resumed:
         raise RunError(f"{where} holds a skill bank without a run: choose another folder, or hand the bank in (--bank)")
-    if state is None and path is None and (where / "bank.json").exists():
+    if state is None and path is None and (where / "journal.jsonl").exists():
         state = {"seq": 0}  # a run that was killed before its first record
     if state is not None:
         aside = rewind(where, state["seq"])

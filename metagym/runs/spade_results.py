@@ -16,6 +16,7 @@ from metagym.episodes import Usage
 from metagym.errors import BadInput, RunError, StoreCorrupt
 from metagym.runs.folder import RunFolder
 from metagym.spade.curriculum import statistics, usages
+from metagym.spade.samplers import histogram
 from metagym.spade.slots import Design, Paid, Played, Slot, read
 from metagym.stats import Estimate
 
@@ -124,6 +125,12 @@ class SpadeResults:
             )
             for slots in found.values()
         )
+
+    @cached_property
+    def shown(self) -> dict[str, int]:
+        """How often each program was shown to the designer as an example, good or bad; the most frequent first."""
+        designs = [slot.design for slot in self.slots if slot.paid is not None]
+        return histogram([*one.shown.get("positives", []), *one.shown.get("negatives", [])] for one in designs)
 
     @property
     def usage(self) -> dict[str, Usage]:

@@ -62,7 +62,7 @@ def render_spade(results: SpadeResults, name: str) -> str:
         "statistics": found,
         "skills": _skills(found["programs"]),
         "memory": _memory(results),
-        "environments": _environments(order[:_ENVIRONMENTS], links),
+        "environments": _environments(order[:_ENVIRONMENTS], links, results.shown),
         "more_environments": max(0, len(order) - _ENVIRONMENTS),
         "tree": tree,
         "more_nodes": undrawn,
@@ -165,11 +165,11 @@ def _memory(results: SpadeResults) -> dict[str, int] | None:
     }
 
 
-def _environments(order: Sequence[Environment], links: Mapping[str, str]) -> list[Markup]:
+def _environments(order: Sequence[Environment], links: Mapping[str, str], shown: Mapping[str, int]) -> list[Markup]:
     """The environments; where they do not fit, the sources of the last ones are left out first, then their details."""
     template, room, made = templates().get_template("spade_env.html.j2"), _ROOM, []
     for one in order:
-        values = _environment(one, links[one.digest])
+        values = {**_environment(one, links[one.digest]), "shown": shown.get(one.digest, 0)}
         html = template.render(values)
         if len(html.encode("utf-8", "backslashreplace")) > room:
             html = template.render({**values, "source": None, "episodes": []})

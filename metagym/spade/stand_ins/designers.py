@@ -171,11 +171,11 @@ class Mutator(_Scripted):
         super().__init__(f"start={start},most={most}")
 
     def design(self, brief: Brief) -> str:
-        """A child of a good example; where the memory shows none, a program with a rule or two of its own choice."""
+        """A child of a good example; where the memory shows none, a program with some rules of its own choice."""
         draws, names = rng(brief.seed, "mutator"), sorted(RULES)
         parents = [view for view in brief.positives if _LOCK.search(view.record.source)]
         if not parents:
-            rules = draws.sample(names, draws.choice((0, 1, 2)))
+            rules = draws.sample(names, draws.choice((0, 1, 2, 3, 4)))
             return fenced(number_lock(self.start, rules, brief.skill))
         parent = draws.choice(parents)
         lock = _LOCK.search(parent.record.source)

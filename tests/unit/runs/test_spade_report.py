@@ -37,7 +37,8 @@ def hostile(request: Any) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    settings = config(rounds=4, programs=4, interval=2, skills=("Optimization", "Spatial Reasoning"))
+    skills = ("Optimization", "Spatial Reasoning")
+    settings = config(rounds=4, programs=4, interval=2, skills=skills, agent="scripted:skill?theta=3")
     return run_spade_sync(settings, tmp_path_factory.mktemp("spade") / "run", pools=inside())
 
 
@@ -75,6 +76,14 @@ def test_the_lineage_tree_shows_children_below_their_parents(folder: Path) -> No
     for one in children:
         assert f"made from {one.design.program.parents[0][:12]}" in parsed.text
     assert environment_of(results, results.environments[0].digest[:10]) is results.environments[0]
+
+
+def test_s29_how_often_each_program_was_chosen_as_an_example_is_told(folder: Path) -> None:
+    results = load_spade(folder)
+    chosen = [digest for slot in results.slots if slot.paid for digest in slot.design.shown["positives"]]
+    assert chosen and all(results.shown[digest] >= chosen.count(digest) for digest in chosen)
+    _, parsed = page(folder)
+    assert parsed.text.count("shown to the designer as an example") == len(results.shown)
 
 
 def test_figures_are_those_of_the_records(folder: Path) -> None:
