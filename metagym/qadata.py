@@ -6,7 +6,6 @@ publish them are read too. Nothing is downloaded: a missing file is named in the
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from metagym.answers import golds_of
 from metagym.checks import shown, whole
 from metagym.errors import BadInput, NoTasks, UnknownName
 from metagym.seeding import check_seed, rng
+from metagym.texts import question_sha256 as question_sha256
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,6 @@ class QARow:
             "golden_answers": list(self.golds),
             "metadata": {**self.metadata, "dataset": self.dataset},
         }
-
-
-def question_sha256(question: str) -> str:
-    """SHA-256 of a question, its case and blanks folded: the same question asked twice has one."""
-    return hashlib.sha256(" ".join(question.casefold().split()).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from metagym.answers import normalise
 from metagym.checks import settle, shown, whole
 from metagym.errors import BadInput
+from metagym.texts import normal as normal
+from metagym.texts import question_sha256 as question_sha256
+from metagym.texts import words as words
 
 Source = Literal["hand", "bootstrap", "failure"]
 
@@ -43,7 +47,6 @@ _HIDDEN = re.compile(
 )
 _HEX64 = re.compile(r"[0-9a-f]{64}")
 _HEX16 = re.compile(r"[0-9a-f]{16}")
-_WORDS = re.compile(r"[^\W_]+")
 _TOO_SHORT = 3  # characters of an answer that are no evidence of a leak
 _TRIVIAL = frozenset(("yes", "no", "true", "false"))
 
@@ -164,25 +167,11 @@ class SkillCard:
         return cls(**data)
 
 
-def normal(text: str) -> str:
-    """The form in which texts are compared: NFKC, case folded, white space squeezed."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def words(text: str) -> str:
-    """A text as its words alone, each with a space before and after it."""
-    return f" {' '.join(_WORDS.findall(normal(text)))} "
-
-
-def question_sha256(question: str) -> str:
-    """Identity of a question: SHA-256 of its words, so that spacing, case and punctuation do not make it another."""
-    return hashlib.sha256(words(question).strip().encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def leaked(card: SkillCard, answers: str | Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Where a card gives an answer away.
 
-    An answer leaks where its words stand in a field one after the other. Answers of fewer than 3 characters and
+    An answer leaks where its words stand in a field one after the other, as they are or in the normal form in which
+    answers are scored ("The Beatles" is told by "Beatles", "U.S.A." by "usa"). Answers of fewer than 3 characters and
     yes/no/true/false are words like any other and are no leak.
 
     Args:
@@ -195,10 +184,19 @@ def leaked(card: SkillCard, answers: str | Iterable[str]) -> tuple[tuple[str, st
     found = []
     forms = [answers] if isinstance(answers, str) else list(answers)
     for answer in forms:
-        needle = words(answer)
-        if len(needle.strip()) >= _TOO_SHORT and needle.strip() not in _TRIVIAL:
-            found += [(field, answer) for field, text in card.texts().items() if needle in words(text)]
+        needles = [(form, needle) for form in (words, _scored) if _telling(needle := form(answer))]
+        for field, text in card.texts().items():
+            if any(needle in form(text) for form, needle in needles):
+                found.append((field, answer))
     return tuple(found)
+
+
+def _scored(text: str) -> str:
+    return f" {normalise(text)} "
+
+
+def _telling(needle: str) -> bool:
+    return len(needle.strip()) >= _TOO_SHORT and needle.strip() not in _TRIVIAL
 
 
 def check_id(value: Any, what: str = "id") -> str:
@@ -210,6 +208,17 @@ def check_id(value: Any, what: str = "id") -> str:
     if not _is(_HEX16, value):
         path = isinstance(value, str) and bool(re.search(r"[/\\\x00]|\.\.", value))
         raise BadInput(f"{what}: a card id is 16 hex digits, got {shown(value)}{' (a path)' if path else ''}")
+    return str(value)
+
+
+def check_digest(value: Any, what: str) -> str:
+    """A `question_sha256`.
+
+    Raises:
+        BadInput: It is not 64 hex digits in lower case.
+    """
+    if not _is(_HEX64, value):
+        raise BadInput(f"{what} is 64 hex digits, got {shown(value)}")
     return str(value)
 
 

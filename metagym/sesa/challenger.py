@@ -159,7 +159,7 @@ async def vet(
         filters: The limits.
         verifier: Answers from the passages; needed where ``filters.verify`` is on.
         scorer: Compares its answer with the gold.
-        held_out: `metagym.sesa.cards.question_sha256` of evaluation questions.
+        held_out: `metagym.texts.question_sha256` of evaluation questions.
         noise: Sets of passages to mix in beside those of the other challenges.
         seed: Of noise and sampling.
 

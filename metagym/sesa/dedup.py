@@ -84,6 +84,13 @@ class Plan:
     rows: tuple[int, ...]
 
 
+def denied(card: SkillCard, state: State) -> str:
+    """Why a card may not enter, in one sentence; "" where it does not come from an evaluation question."""
+    if card.question_sha256 not in state.denied:
+        return ""
+    return f"card {card.id} comes from the evaluation question {card.question_sha256[:16]}"
+
+
 def plan(cards: Sequence[SkillCard], vectors: Vectors, state: State, table: Vectors, threshold: float) -> Plan:
     """Decides on the cards in their order; nothing is changed.
 
@@ -128,8 +135,8 @@ class _Planner:
         return entry
 
     def decide(self, number: int, card: SkillCard) -> Outcome:
-        if card.question_sha256 in self.state.denied:
-            return Refused(card.id, f"card {card.id} comes from the evaluation question {card.question_sha256[:16]}")
+        if why := denied(card, self.state):
+            return Refused(card.id, why)
         known = self.entry(card.id)
         near = self.close[number] + [
             (s, self.cards[other].id) for s, other in self.inner[number] if other in self.accepted

@@ -96,7 +96,7 @@ def question_rejected(
         answers: The seed answer, or all of its forms.
         searches: The challenger's search queries, in order.
         settings: The limits.
-        held_out: `metagym.sesa.cards.question_sha256` of questions that are kept for evaluation.
+        held_out: `metagym.texts.question_sha256` of questions that are kept for evaluation.
 
     Raises:
         BadInput: There is no usable answer.

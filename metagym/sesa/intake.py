@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from metagym.errors import DeniedCard
 from metagym.sesa.cards import SkillCard
 from metagym.sesa.dedup import Added, Duplicate
 from metagym.sesa.importers import ImportReport
@@ -51,7 +52,11 @@ def take_in(bank: SkillBank, report: ImportReport) -> TakenIn:
         for place, card in report.cards:
             own = _OWN.fullmatch(Path(place).name)
             if own and own[1] in bank and own[1] != card.id:
-                edited = bank.replace(own[1], card)
+                try:
+                    edited = bank.replace(own[1], card)
+                except DeniedCard:
+                    counts["refused"] += 1
+                    continue
                 counts["replaced" if isinstance(edited, Added) else "known"] += 1
                 if os.path.realpath(place) == os.path.realpath(card_file(bank.path, own[1])):
                     os.unlink(place)  # its text is in the bank now; the next flush writes the old card's file again

@@ -17,8 +17,8 @@ import numpy as np
 
 from metagym.checks import flag, shown, whole
 from metagym.errors import BadInput, DeniedCard
-from metagym.sesa.cards import SkillCard, question_sha256
-from metagym.sesa.dedup import Added, Duplicate, Outcome, Refused, plan
+from metagym.sesa.cards import SkillCard, check_digest, one_line, question_sha256
+from metagym.sesa.dedup import Added, Duplicate, Outcome, Refused, denied, plan
 from metagym.sesa.embedders import Embedder, Vectors, checked
 from metagym.sesa.opposites import opposites
 from metagym.sesa.snapshots import BankSnapshot, CardRows, FoundCard, search
@@ -237,13 +237,15 @@ class SkillBank:
 
         Raises:
             UnknownName: The bank never held it.
+            BadInput: `why` is no text that a file can hold.
         """
+        why = one_line("why", why, 1000)
         if status not in ("retired", "evicted"):
             raise BadInput(f"status is 'retired' or 'evicted', got {shown(status)}")
         with self._store.writing():
             if self._store.state.entry(id_).status != "active":
                 return False
-            self._store.commit([{"event": "retire", "id": id_, "status": status, "why": str(why)}])
+            self._store.commit([{"event": "retire", "id": id_, "status": status, "why": why}])
             return True
 
     def merge(self, one: str, other: str) -> str:
@@ -277,11 +279,14 @@ class SkillBank:
 
         Raises:
             UnknownName: The bank never held `id_`.
+            DeniedCard: The text comes from a question that is kept for evaluation.
         """
         card = replace(card, source="hand", parents=(id_, *card.parents))
         vectors = checked(self.embedder, [card.text])
         with self._store.writing():
             old = self._store.state.entry(id_)
+            if why := denied(card, self._store.state):
+                raise DeniedCard(why)
             if card.id in self._store.state.entries:
                 return Duplicate(card.id, self._store.state.resolve(card.id), 1.0)
             near = self._near(card, vectors)
@@ -301,12 +306,22 @@ class SkillBank:
 
         Args:
             questions: Their texts.
-            sha256: Their `metagym.sesa.cards.question_sha256`.
+            sha256: Their `metagym.texts.question_sha256`.
 
         Returns:
             How many are new.
+
+        Raises:
+            BadInput: Something is no text, or no digest.
         """
-        wanted = {question_sha256(question) for question in questions} | set(sha256)
+        for name, given in (("questions", questions), ("sha256", sha256)):
+            if isinstance(given, (str, bytes)):
+                raise BadInput(f"{name} is a list of texts, got one text: {shown(given)}")
+        wanted = {check_digest(digest, "sha256") for digest in sha256}
+        for question in questions:
+            if not isinstance(question, str):
+                raise BadInput(f"a question is a text, got {shown(question)}")
+            wanted.add(question_sha256(question))
         with self._store.writing():
             fresh = sorted(wanted - self._store.state.denied)
             if fresh:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from metagym.errors import BadInput, NoTasks, UnknownName
-from metagym.qadata import DATASETS, draw_rows, load_dataset, protocol_rows, question_sha256, read_rows, row_of
+from metagym.qadata import DATASETS, QARow, draw_rows, load_dataset, protocol_rows, read_rows, row_of
+from metagym.sesa import SkillCard, cards
+from metagym.texts import question_sha256
 
 SHAPES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     (
@@ -144,7 +146,19 @@ def test_an_unknown_set_lists_the_seven() -> None:
 
 
 def test_one_question_has_one_digest() -> None:
-    assert question_sha256("Who  is\nit?") == question_sha256("who is IT?") != question_sha256("who is he?")
+    same = ("Who  is\nit?", "who is IT", "“Who is it”")
+    assert len({question_sha256(text) for text in same}) == 1 and question_sha256("who is he?") not in map(
+        question_sha256, same
+    )
+    assert QARow("1", "Who is it?", ("he",)).sha256 == question_sha256("who is it")
+    assert question_sha256("☃?") != question_sha256("♥?")
+
+
+def test_d7_rows_and_cards_know_a_question_by_one_digest() -> None:
+    for text in ("Who wrote  “It”?", "Straße in U.S.A.?", "\ud800 who", "??", "ﬁlm of 1931"):
+        row = QARow("1", text, ("x",))
+        assert row.sha256 == cards.question_sha256(text) == question_sha256(text)
+    assert SkillCard("Do it.", question="who WROTE it").question_sha256 == QARow("1", "Who wrote it?", ("x",)).sha256
 
 
 def test_real_rows_are_read(shared_dir: Path) -> None:

@@ -110,7 +110,13 @@ def test_d4_an_answer_in_any_field_is_found_by_its_words():
         "Look for the capital.", "Paris's river", "Avoid U.S.A.", "{entity} river", notes="see 14 December 1972"
     )
     assert leaked(card, "PARIS") == (("trigger", "PARIS"),)
-    assert leaked(card, ["The Seine", "usa", "u s a"]) == (("anti_pattern", "u s a"),)
+    assert leaked(card, ["The Seine", "usa", "u s a"]) == (("anti_pattern", "usa"), ("anti_pattern", "u s a"))
+    assert leaked(card, ["The Capital", "U S.A", "A river"]) == (
+        ("description", "The Capital"),
+        ("anti_pattern", "U S.A"),
+        ("trigger", "A river"),
+        ("query_template", "A river"),
+    )
     assert leaked(card, "14 December, 1972") == (("notes", "14 December, 1972"),)
     assert leaked(card, ["yes", "No", "of", "cap", "aris", "1972 UTC", ""]) == ()
 

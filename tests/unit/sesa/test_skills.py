@@ -17,8 +17,11 @@ from metagym.sesa import SkillBank, SkillCard, files, views
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.dedup import Added, Duplicate, Refused
 from metagym.sesa.embedders import HashEmbedder
+from metagym.sesa.importers import read_cards
+from metagym.sesa.intake import TakenIn, take_in
 from metagym.sesa.opposites import opposites
 from metagym.sesa.repair import SET_ASIDE, repair, rewind
+from metagym.sesa.state import BankEntry
 from metagym.sesa.vectors import close_pairs
 from metagym.sesa.views import BankWarning
 from tests.unit.sesa.cards import lesson, near
@@ -187,6 +190,42 @@ def test_d7_questions_kept_for_evaluation_make_no_cards(folder):
         outcomes = bank.add_many([bad, lesson(3, question="Who else?")])
         assert isinstance(outcomes[0], Refused) and isinstance(outcomes[1], Added)
         assert bank.seq == seq + 1
+
+
+def test_d7_an_edit_is_no_way_in_for_an_evaluation_question(folder):
+    with SkillBank.open(folder) as bank:
+        old = bank.add(lesson(1)).id
+        bank.deny(["Who wrote it?"])
+        seq = bank.seq
+        with pytest.raises(DeniedCard, match="comes from the evaluation question"):
+            bank.replace(old, lesson(2, question="who wrote it"))
+        bank.flush()
+        file = views.card_file(folder, old)
+        file.write_text(views.card_text(BankEntry(lesson(2, question="who wrote it"), 1)), "utf-8")
+        assert take_in(bank, read_cards(file)) == TakenIn(refused=1)
+        assert bank.seq == seq and bank.entry(old).status == "active"
+        file.unlink()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"questions": "Who?"}, {"questions": [1]}, {"sha256": "ab" * 32}, {"sha256": ["xyz"]}, {"sha256": ["AB" * 32]}],
+)
+def test_d7_what_is_no_list_of_questions_denies_nothing(folder, given):
+    with SkillBank.open(folder) as bank:
+        with pytest.raises(BadInput, match="a list of texts|a question is a text|64 hex digits"):
+            bank.deny(**given)
+        assert bank.seq == 0
+
+
+@pytest.mark.parametrize("why", ["half a pair \ud800", "nul \0", 5])
+def test_c6_a_reason_that_no_file_can_hold_is_refused_and_the_bank_stays_usable(folder, why):
+    [id_, *_] = filled(folder)
+    with SkillBank.open(folder) as bank:
+        with pytest.raises(BadInput, match="^why "):
+            bank.retire(id_, why)
+        assert bank.entry(id_).status == "active"
+        assert bank.retire(id_, "two\nlines") and bank.entry(id_).why == "two lines"
 
 
 def test_v4_evaluation_leaves_every_byte_as_it_was(folder):
