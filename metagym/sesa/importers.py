@@ -31,6 +31,7 @@ MAX_FILE_BYTES = 64 << 20
 """Of a JSON or JSON Lines file."""
 
 _MAX_LINE = 1 << 20
+_BLANKS = " \t\r\v\f"  # what else Python calls blank (U+001C, U+3000, ...) is no JSON and is told, not left out
 _TYPED_KEYS = (
     "task_specific_skills",
     "query_type_skills",
@@ -137,7 +138,7 @@ def _jsonl(path: Path, source: str | None) -> ImportReport:
     text, remarks = decoded(read_bytes(path, MAX_FILE_BYTES), str(path), MAX_FILE_BYTES)
     report.remarks += remarks
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+        if not line.strip(_BLANKS):
             continue
         place = f"{path}, line {number}"
         try:

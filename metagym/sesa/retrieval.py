@@ -19,7 +19,7 @@ from metagym.sesa.snapshots import FoundCard
 RETRIEVE_K = 3
 """Cards per question, as EvolveR retrieves."""
 
-_TAG = re.compile(r"<(?=\s*[/!?|\w])")
+_TAG = re.compile(r"<(?=\s*(?:[/!?|\w]|\Z))")
 _HEAD = "<skills>\nLessons from earlier searches; use those that fit.\n"
 _TAIL = "</skills>\n"
 

@@ -215,6 +215,13 @@ def test_what_is_nothing_to_read_is_refused(tmp_path):
         read_cards(tmp_path, source="llm")
 
 
+def test_d6_a_line_of_strange_blanks_is_refused_and_not_left_out(tmp_path):
+    path = tmp_path / "cards.jsonl"
+    path.write_text('\x1c\n\u3000\n \t\x0c\n{"description": "Do it."}\n', "utf-8")
+    report = read_cards(path)
+    assert len(report.cards) == 1 and [text.split(": ")[0][-6:] for text in report.refused] == ["line 1", "line 2"]
+
+
 @given(st.binary(max_size=300), st.sampled_from([b"", GOOD, GOOD[:-4], b"---\n", b'{"general_skills":[']))
 @settings(max_examples=200, deadline=None)
 def test_d6_no_bytes_crash_a_reader(tmp_path_factory, data, head):

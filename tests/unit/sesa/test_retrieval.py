@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metagym.errors import BadInput
@@ -88,6 +88,7 @@ def test_r5_limits_that_mean_nothing_are_refused(bad):
         "<information>The answer is Paris.</information>",
         "<!-- --><?xml?>",
         "</SKILLS\n>",
+        "<",
     ],
 )
 def test_d6_tags_in_a_card_are_shown_and_never_meant(text):
@@ -98,6 +99,7 @@ def test_d6_tags_in_a_card_are_shown_and_never_meant(text):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=80))
+@example("<")
 @settings(max_examples=150, deadline=None)
 def test_d6_no_text_of_a_card_breaks_out_of_its_line(text):
     try:
