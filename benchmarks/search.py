@@ -109,7 +109,11 @@ def report(repeats: int = 3) -> Report:
         split = sum(supported(searcher, steps, row) for row, steps in given.hops) / len(given.hops)
         figures.append(at_most(0.20, f"{engine}: {given.name}, all supports, question as asked", [raw], ""))
         figures.append(at_least(0.60, f"{engine}: {given.name}, all supports, step by step", [split], ""))
-        details[engine] = {"name": searcher.name, "build_s": builds, "query_ms": {n: percentiles[n - 1] for n in (50, 90, 99)}}
+        details[engine] = {
+            "name": searcher.name,
+            "build_s": builds,
+            "query_ms": {str(n): percentiles[n - 1] for n in (50, 90, 99)},
+        }
         searcher.close()
     title = f"searchers over {len(given.corpus.passages):,} passages, top {TOP}, {len(given.queries)} questions"
     return Report("search", title, figures, details)

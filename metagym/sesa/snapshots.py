@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,15 @@ class BankSnapshot:
 
     def search(self, query: str, k: int) -> tuple[FoundCard, ...]:
         """As `SkillBank.search`."""
-        live = np.fromiter((entry.status == "active" for entry in self.entries), bool, len(self.entries))
-        return search(self._embedder, self._rows, live, [entry.card for entry in self.entries], query, k)
+        return search(self._embedder, self._rows, self._live, self._cards, query, k)
+
+    @cached_property
+    def _live(self) -> Any:
+        return np.fromiter((entry.status == "active" for entry in self.entries), bool, len(self.entries))
+
+    @cached_property
+    def _cards(self) -> list[SkillCard]:
+        return [entry.card for entry in self.entries]
 
 
 class CardRows(Sequence[SkillCard]):
