@@ -41,7 +41,9 @@ CODE_OF: Mapping[str, str] = {
 """Our codes for those of the sandbox's reading that have other names."""
 
 _TOLERANCE = 1e-6
-_HEADER = re.compile(rf"^\s*({'|'.join(REQUIRED + OPTIONAL)})\s*:\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+_HEADER = re.compile(
+    rf"^[^\S\n]*({'|'.join(REQUIRED + OPTIONAL)})[^\S\n]*:[^\S\n]*(.*?)[^\S\n]*$", re.MULTILINE | re.IGNORECASE
+)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n`]*$", re.MULTILINE)
 _CODE_LINE = re.compile(r"^\s*(class|def|import|from|async def)\s+\w|^\s*@\w", re.MULTILINE)
@@ -216,8 +218,9 @@ def inherited(tree: ast.Module, node: ast.ClassDef) -> list[ast.ClassDef]:
 def _header(docstring: str) -> dict[str, Any]:
     found: dict[str, str] = {}
     for match in _HEADER.finditer(docstring):
-        found.setdefault(match[1].lower(), match[2])
-    missing = [name for name in REQUIRED if not found.get(name)]
+        if match[2]:
+            found.setdefault(match[1].lower(), match[2])
+    missing = [name for name in REQUIRED if name not in found]
     if missing:
         raise ProgramRejected(
             "metadata_missing",

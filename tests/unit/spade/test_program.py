@@ -41,6 +41,13 @@ def test_a_reward_range_may_be_written_in_many_ways(text: str) -> None:
     assert EnvProgram.parse(changed(LOCK, "[0, 1]", "[-1.5, .5]")).reward_range == (-1.5, 0.5)
 
 
+def test_an_empty_line_of_the_header_takes_nothing_from_the_next() -> None:
+    program = EnvProgram.parse(changed(LOCK, "domain: locks", "license:\nparents: abc, def\ndomain: locks"))
+    assert (program.license, program.parents) == ("generated", ("abc", "def"))
+    with pytest.raises(ProgramRejected, match="there is none for title "):
+        EnvProgram.parse(changed(LOCK, "title: Number lock", "title:"))
+
+
 def test_success_is_the_greatest_return_of_an_episode_that_came_to_its_end() -> None:
     program = EnvProgram.parse(LOCK)
     assert program.solved(1.0, True) and program.solved(1 / 3 + 1 / 3 + 1 / 3, True)
