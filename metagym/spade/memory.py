@@ -205,12 +205,15 @@ class EnvMemory:
         Raises:
             UnknownName: The program was never in the memory.
             StoreError: The disk refused, or round and batch hold another measurement of this program.
-            BadInput: The memory is open for reading.
+            BadInput: The memory is open for reading, or the measurement is of a round before the program entered (give
+                that to `add`).
         """
         with self._lock:
             if digest not in self._state:
                 raise UnknownName(f"program {digest:.64} was never in this memory: add it first")
             key = f"plays/{plays.round}/{digest}/{plays.batch}"
+            if key not in self._store and plays.round < (entered := self._state.entered(digest)):
+                raise BadInput(f"plays of round {plays.round}: program {digest:.12} entered in round {entered}")
             new = self._store.append_many([(key, {"digest": digest, "plays": plays.to_json()})]) == 1
             self._catch_up()
             return new

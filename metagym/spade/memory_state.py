@@ -60,6 +60,10 @@ class State:
         """Whether the program is in use."""
         return digest in self._views and self._views[digest].live
 
+    def entered(self, digest: str) -> int:
+        """The round in which the program entered, the last time."""
+        return self._views[digest].record.round
+
     def views(self) -> Iterator[EnvView]:
         """All programs in the order of insertion."""
         return iter(sorted(self._views.values(), key=lambda view: view.order))

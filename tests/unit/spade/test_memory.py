@@ -177,6 +177,14 @@ def test_the_same_key_with_other_content_is_refused(made):
         memory.record_plays("y", plays(1))
 
 
+def test_plays_of_a_round_before_the_program_entered_are_refused(made):
+    memory = made()
+    memory.add(record("x", round=5), plays(3))  # these it enters with
+    with pytest.raises(BadInput, match="plays of round 4: program x entered in round 5"):
+        memory.record_plays("x", plays(4))
+    assert memory.record_plays("x", plays(5)) and not len(memory.snapshot(before=5))
+
+
 def test_a_round_sees_what_was_there_when_it_began(made):
     memory, until = made(), made()
     fill(memory, 30)
