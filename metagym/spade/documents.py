@@ -111,8 +111,10 @@ class CorpusSource(Protocol):
 class DocumentSampler:
     """Draws documents of one shard of a corpus.
 
-    Shard (k, n) holds the places k, k+n, k+2n, ...: shards share no place, and together they are the whole. A draw may
-    ask for a skill: it is then made among the documents that name this skill and those that name none.
+    Shard (k, n) holds every n-th document from the k-th on; where documents name skills, those without one are counted
+    first, then those of each skill, so that every shard has its part of each. Shards share no document, and together
+    they are the whole. A draw may ask for a skill: it is then made among the documents of the shard that name this
+    skill and those that name none.
 
     Args:
         source: The corpus.
@@ -254,17 +256,18 @@ class DocumentSampler:
 
     def _stratum(self, skill: str | None) -> Sequence[int]:
         k, n = self.shard
-        places: Sequence[int] = range(len(self.source))
-        labelled = self.source.skills()
-        if skill and labelled:
-            others = {place for name, group in labelled.items() if name != skill for place in group}
-            places = [place for place in places if place not in others]
-            if not places:
+        size, labelled = len(self.source), self.source.skills()
+        if not labelled:
+            members: Sequence[int] = range(size)[k::n]
+        else:
+            named = {place: name for name, group in labelled.items() for place in group}
+            order = sorted(range(size), key=lambda place: (named.get(place, ""), place))
+            members = sorted(place for place in order[k::n] if not skill or named.get(place, skill) == skill)
+            if skill and skill not in labelled and len(named) == size:
                 raise BadInput(f"no document of {self.source.name} is for skill {skill!r}; {', '.join(labelled)} have")
-        members = places[k::n]
         if not members:
             what = f" of skill {skill!r}" if skill else ""
-            raise NoTasks(f"shard {k} of {n} is empty: {self.source.name} has {len(places)} document(s){what}")
+            raise NoTasks(f"shard {k} of {n} is empty{what}: {self.source.name} has {size} document(s)")
         return members
 
     def _stream(self, name: str, size: int, position: int) -> int:

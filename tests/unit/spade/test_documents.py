@@ -1,5 +1,7 @@
 """Documents and their sampler: what is drawn depends on corpus, seed and address alone."""
 
+import contextlib
+import itertools
 import json
 import subprocess
 import sys
@@ -205,6 +207,26 @@ def test_a_skill_draws_its_own_documents_and_those_without_a_skill():
     assert {sampler.at(r, 0, skill="b").source for r in range(40)} == {"2", "3"}
     assert {sampler.at(r, 0, skill="c").source for r in range(9)} == {"3"}
     assert set(sources(sampler.draw(4))) == {"0", "1", "2", "3"}
+
+
+@given(st.lists(st.sampled_from(["", "a", "b", "c"]), min_size=6, max_size=40), st.integers(1, 5))
+@settings(deadline=None, max_examples=60)
+def test_shards_share_nothing_whatever_skills_they_draw_for(skills, n):
+    source = ListSource("toy", [Document.of(f"t{i}", f"{i}", meta={"skill": s}) for i, s in enumerate(skills)])
+    shards = [DocumentSampler(source, 0, shard=(k, n)) for k in range(n)]
+    drawn = {}  # of every shard: what it draws for any skill or none
+    for k, shard in enumerate(shards):
+        for skill in (None, "a", "b", "c"):
+            with contextlib.suppress(NoTasks, BadInput):  # this shard has none of this skill
+                drawn.setdefault(k, {})[skill] = set(sources(shard.draw(3 * len(skills), skill)))
+    for one, other in itertools.combinations(drawn, 2):
+        assert not set().union(*drawn[one].values()) & set().union(*drawn[other].values())
+    sizes = [len(found.get(None, ())) for found in drawn.values()]
+    assert sum(sizes) == len(skills) and max(sizes) - min(sizes) <= 1
+    for skill in "abc":
+        parts = [found.get(skill, set()) for found in drawn.values()]
+        asked = {str(i) for i, s in enumerate(skills) if s in ("", skill)}
+        assert set().union(*parts) == asked
 
 
 def test_a_skill_without_documents_is_refused_with_those_that_have_some():
