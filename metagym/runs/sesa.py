@@ -22,12 +22,14 @@ from metagym.runs.opening import Layers, check_mode, open_folder
 from metagym.sesa.checkpoints import bank_state, checkpoint
 from metagym.sesa.config import SesaConfig
 from metagym.sesa.crew import Crew, load_scorer
+from metagym.sesa.embedders import load_embedder
 from metagym.sesa.evaluate import BATCH, EvalConfig, Progress, eval_rows, evaluate, run_card
 from metagym.sesa.loop import Event, Loop
 from metagym.sesa.materials import Material, load_material
 from metagym.sesa.repair import rewind
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.stand_ins import load_seat
+from metagym.sesa.starter import priming_cards
 
 COMMAND = "sesa run"
 EVAL_COMMAND = "sesa eval"
@@ -74,6 +76,8 @@ async def run_sesa(
     found = material or load_material(config.material, config.searcher)
     seats = Crew.of(config, found)
     Loop(config, seats, found, None if not config.uses_bank else _NoBank())  # unusable settings fail here
+    if config.uses_bank and not resume:
+        _check_bank(config, bank)
     versions = {**seats.told(), "material": found.told()}
     manifest = {**base_manifest(), "command": COMMAND, "config": config.to_json(), "versions": versions}
     manifest["bank"] = "none" if not config.uses_bank else "own" if bank is None else os.fspath(bank)
@@ -104,6 +108,15 @@ class _NoBank(SkillBank):
 
     def __init__(self) -> None:
         """Opens nothing."""
+
+
+def _check_bank(config: SesaConfig, path: str | os.PathLike[str] | None) -> None:
+    """Refuses cards, embedders and banks that cannot be used before a folder is made for the run."""
+    priming_cards(config)
+    if config.embedder is not None:
+        load_embedder(config.embedder)
+    if path is not None and Path(path, "bank.json").exists():
+        SkillBank.open(path, config.embedder, config.dedup, read_only=True).close()
 
 
 def _bank_of(config: SesaConfig, folder: RunFolder, path: str | os.PathLike[str] | None) -> SkillBank:

@@ -33,7 +33,7 @@ from metagym.seeding import derive, rng
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.challenger import Challenge
 from metagym.sesa.checkpoints import bank_state, checkpoint, expect
-from metagym.sesa.config import STARTER, SesaConfig
+from metagym.sesa.config import SesaConfig
 from metagym.sesa.contexts import Seed, challenger_context
 from metagym.sesa.crew import Crew
 from metagym.sesa.distil import Distilled, distil
@@ -46,7 +46,7 @@ from metagym.sesa.shaping import load_shape, measure
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.slots import READERS, MemoryRecords, Records, Slot, paid_json, read
 from metagym.sesa.stand_ins import HopBandit
-from metagym.sesa.starter import STARTER_CARDS
+from metagym.sesa.starter import priming_cards
 from metagym.sesa.summaries import alarms, figures
 
 
@@ -166,7 +166,7 @@ class Loop:
             started = time.perf_counter()
             config, bank = self.config, self.bank
             denied = bank.deny(sha256=sorted(self.held_out))
-            done = prime(bank, STARTER_CARDS if config.hand == STARTER else config.hand or (), config.mined or ())
+            done = prime(bank, *priming_cards(config))
             bank.flush()
             record = {"kind": "prime", "primed": asdict(done), "denied": denied, "bank": bank_state(bank)}
             self.records.append_many([("prime", record)])
