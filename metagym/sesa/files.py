@@ -58,6 +58,8 @@ def read_bytes(path: Path, most: int) -> bytes:
     try:
         if path.is_symlink():
             raise StoreError(f"{path} is a symbolic link; a bank and what it imports are plain files")
+        if path.exists() and not path.is_file():  # a pipe would wait for its other end for ever
+            raise StoreError(f"{path} is no regular file; a bank and what it imports are plain files")
         with open(path, "rb") as file:
             data = file.read(most + 1)
     except OSError as error:

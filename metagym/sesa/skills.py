@@ -83,6 +83,8 @@ class SkillBank:
             StoreLocked: Another writer holds it.
             StoreError: It cannot be read or written, or is of a newer version.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise BadInput(f"the path of a skill bank is a text or a path, got {shown(path)}")
         flag("read_only", read_only), flag("single_writer", single_writer)
         return cls(BankStore(Path(path), embedder, dedup, read_only, single_writer))
 

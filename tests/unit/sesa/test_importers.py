@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -213,6 +214,16 @@ def test_what_is_nothing_to_read_is_refused(tmp_path):
         read_cards(tmp_path / "none.json")
     with pytest.raises(BadInput, match="source is one of"):
         read_cards(tmp_path, source="llm")
+
+
+def test_c7_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path):
+    pipe = tmp_path / "cards.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="is no regular file"):
+        read_cards(pipe)
+    pipe.rename(tmp_path / "SKILL.md")
+    with pytest.raises(BadInput, match="is no regular file"):
+        read_cards(tmp_path).all_or_nothing()
 
 
 def test_d6_a_line_of_strange_blanks_is_refused_and_not_left_out(tmp_path):

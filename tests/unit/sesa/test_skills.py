@@ -192,6 +192,12 @@ def test_d7_questions_kept_for_evaluation_make_no_cards(folder):
         assert bank.seq == seq + 1
 
 
+@pytest.mark.parametrize("path", [None, 3, b"bank"])
+def test_c7_what_is_no_path_is_refused(path):
+    with pytest.raises(BadInput, match="the path of a skill bank"):
+        SkillBank.open(path)
+
+
 def test_d7_an_edit_is_no_way_in_for_an_evaluation_question(folder):
     with SkillBank.open(folder) as bank:
         old = bank.add(lesson(1)).id
