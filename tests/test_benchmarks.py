@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead, sandbox, search, skills, spade
+from benchmarks import adapters, imports, latency, overhead, sandbox, search, sesa, skills, spade
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
 
 
@@ -49,6 +49,15 @@ def test_searchers_are_measured_on_the_invented_world_where_there_are_no_others(
     report = search.report(repeats=1)
     finite(report, positive=False)
     assert report.holds and "172 passages" in report.title and any("fts5" in figure.name for figure in report.figures)
+
+
+def test_sesa_shows_the_gain_of_a_card_on_the_invented_world_where_there_is_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sesa, "MATERIAL", tmp_path)
+    figures = {figure.name: figure for figure in sesa.gains(tmp_path / "bank")}
+    assert all(figure.holds is not False for figure in figures.values())
+    assert figures["invented world, on: exact match"].value > figures["invented world, placebo: exact match"].value
 
 
 def test_the_sandbox_is_measured_with_every_layer_on(monkeypatch: pytest.MonkeyPatch) -> None:

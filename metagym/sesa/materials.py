@@ -226,7 +226,8 @@ def riddles(material: Material, side: Side, count: int, seed: int, hops: Sequenc
             continue
         seen.add(made.question)
         facts = f"{wanted} fact{'s' if wanted > 1 else ''}"
-        found.append(QARow(f"{side}-{len(found)}", made.question, (made.answer,), facts, {"hops": wanted}))
+        metadata = {"hops": wanted, "supporting_titles": list(made.path)}
+        found.append(QARow(f"{side}-{len(found)}", made.question, (made.answer,), facts, metadata))
     if not found:
         raise NoTasks(
             f"no riddle can be made of the material {material.name}: it has no passages whose sentences name each "
