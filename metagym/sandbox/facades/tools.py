@@ -11,7 +11,7 @@ from typing import Any
 
 from metagym.sandbox.facades.facade import Table
 from metagym.sandbox.facades.forms import Form
-from metagym.sandbox.facades.names import written_by_program
+from metagym.sandbox.facades.names import read, written_by_program, written_name
 
 # --- functools
 
@@ -267,8 +267,31 @@ def _declared(parameter: Parameter) -> str:
     return f"{stars}{parameter.name}" + ("" if parameter.default is _Empty else "=...")
 
 
+def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:
+    """``inspect.getmembers`` without the names that begin with two underscores.
+
+    Args:
+        object: Any object or class.
+        predicate: Keeps only members for which it is true.
+
+    Returns:
+        Names and values by name; what no program may read is left out.
+    """
+    found = []
+    for name in sorted({written_name(name) for name in dir(object)}):
+        if not name.startswith("__"):
+            try:
+                value = read(object, name)
+            except (AttributeError, TypeError):
+                continue
+            if predicate is None or predicate(value):
+                found.append((name, value))
+    return found
+
+
 INSPECT = (
     Table("inspect")
+    .ours("reads what getattr would", getmembers=getmembers)
     .ours("plain records of names and defaults", signature=signature, Signature=Signature, Parameter=Parameter)
     .real(
         "looks at the type of its argument",
@@ -277,14 +300,14 @@ INSPECT = (
     )
     .real("the text that was written", "getdoc cleandoc")
     .refuse(
-        "frames, source and members of objects are not offered; use vars(obj) or dir(obj)",
-        "currentframe stack trace getsource getsourcelines getsourcefile getfile getmodule getmembers "
+        "frames and source are not offered; use getmembers(obj), vars(obj) or dir(obj)",
+        "currentframe stack trace getsource getsourcelines getsourcefile getfile getmodule "
         "getmembers_static "
         "getattr_static getframeinfo getouterframes getinnerframes getclosurevars getgeneratorlocals "
         "getcallargs getmro "
         "getfullargspec getargvalues unwrap get_annotations",
     )
-    .rest("frames, source and members of objects are not offered; use vars(obj) or dir(obj)")
+    .rest("frames and source are not offered; use getmembers(obj), vars(obj) or dir(obj)")
 )
 
 TABLES = (FUNCTOOLS, CONTEXTLIB, ABC, TYPES, INSPECT)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metagym.errors import SandboxError
+from metagym.errors import ProgramRejected, SandboxError
 from metagym.sandbox import Limits, SandboxPool
 from tests.support.sandbox import (
     CORPUS_LIMITS,
@@ -68,6 +68,30 @@ def harm(paths: Iterable[Path], pool: SandboxPool, limits: Limits) -> dict[str, 
 
 def test_our_ordinary_programs_run_to_their_totals(pool: SandboxPool, full_pool: SandboxPool) -> None:
     assert wrong_totals(programs(OWN_CORPUS / "benign"), pool, full_pool) == {}
+
+
+REFUSED = {  # what ordinary authors use now and then, and no program gets
+    "11_sql_retrieval.py": ("forbidden_import", "sqlite3"),
+    "47_spreadsheet.py": ("forbidden_name", "eval"),
+    "52_code_tasks.py": ("forbidden_name", "exec"),
+}
+
+
+@pytest.mark.parametrize("part", ["first", "second"])
+def test_programs_of_other_hands_run_to_their_totals(pool: SandboxPool, full_pool: SandboxPool, part: str) -> None:
+    paths = [path for path in programs(OWN_CORPUS / "unseen" / part) if path.name not in REFUSED]
+    assert len(paths) == {"first": 57, "second": 50}[part]
+    assert wrong_totals(paths, pool, full_pool) == {}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_of_an_ordinary_program_names_line_and_rule(pool: SandboxPool, name: str) -> None:
+    source = (OWN_CORPUS / "unseen" / "first" / name).read_text(encoding="utf-8")
+    code, word = REFUSED[name]
+    with pytest.raises(ProgramRejected) as caught:
+        pool.load(source)
+    assert caught.value.code == code and word in caught.value.message
+    assert word in source.splitlines()[caught.value.line - 1]
 
 
 def test_the_shared_ordinary_programs_run_to_their_totals(

@@ -581,6 +581,23 @@ class World(Base):
 world = World(); world.items.append(1); world.n = 9
 result = world._f().g(), world.items, sorted(Base.__abstractmethods__), len(World.__abstractmethods__)
 """,
+    "members by inspect": """
+import inspect
+class Tools:
+    limit = 3
+    def __init__(self): self._log = []; self.name = "t"
+    def tool_add(self, a: int, b: int = 2): return a + b
+    def tool_len(self, text): return len(text)
+    def _hidden(self): return 0
+tools = Tools()
+result = [
+    [name for name, _ in inspect.getmembers(tools, inspect.ismethod) if not name.startswith("__")],
+    [name for name, _ in inspect.getmembers(Tools, predicate=inspect.isfunction) if not name.startswith("__")],
+    [(name, value) for name, value in inspect.getmembers(tools) if not name.startswith("__") and not callable(value)],
+    {name: method(*args) for (name, method), args in zip(
+        inspect.getmembers(tools, lambda m: inspect.ismethod(m) and m.__name__.startswith("tool_")), [(1,), ("abc",)])},
+]
+""",
 }
 
 
