@@ -40,7 +40,7 @@ def told(error: BaseException, filename: str) -> str:
 
 
 def _text(error: BaseException) -> str:
-    parts = [_word(part) for part in _ARGS(error)[:4] if type(part) in (str, int, float, bool)]
+    parts = [_word(part) for part in _ARGS(error)[:4] if any(type(part) is kind for kind in (str, int, float, bool))]
     text = ", ".join(part[:TEXT] for part in parts)
     text = whole(text)
     return text if len(text) <= TEXT else text[: TEXT - 3] + "..."

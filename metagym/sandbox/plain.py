@@ -21,12 +21,17 @@ from metagym.sandbox.limits import Limits
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), range, deque)
 _NAME = type.__dict__["__name__"].__get__
-_KEY_TYPES = frozenset({int, float, bool, type(None)})
+_KEY_TYPES = (int, float, bool, type(None))
+
+
+def _is_one(kind: type, kinds: tuple[type, ...]) -> bool:
+    """Whether a type is one of several; ``in`` would ask its metaclass, which may be the program's."""
+    return any(kind is known for known in kinds)
 
 
 def type_name(value: Any) -> str:
     """The name of a value's type, cut (a type's name may be 60 KB long); no metaclass is asked."""
-    name = _NAME(type(value))
+    name = str.__str__(_NAME(type(value)))  # which a program may have set to an object of a class derived from str
     return name if len(name) <= 80 else name[:77] + "..."
 
 
@@ -121,14 +126,17 @@ class _Copy:
         if issubclass(kind, (list, tuple)):
             base: Any = list if issubclass(kind, list) else tuple
             return self.listed(base.__len__(value), base.__iter__(value), depth)
-        if kind in _VIEWS:
+        if _is_one(kind, _VIEWS):
             return self.listed(len(value), value, depth)
         if kind is set or kind is frozenset:
             return self.ordered(self.listed(len(value), value, depth))
         if kind is Decimal or kind is Fraction:
             return self.rational(value)
         if issubclass(kind, Enum):
-            return self.of(object.__getattribute__(value, "_value_"), depth + 1)
+            kept = object.__getattribute__(value, "__dict__")  # the class may have a property in front of the value
+            if "_value_" not in kept:
+                raise self.bad(f"holds a {type_name(value)} without a value")
+            return self.of(dict.__getitem__(kept, "_value_"), depth + 1)
         return self.other(value, kind, depth)
 
     def listed(self, length: int, values: Iterable[Any], depth: int) -> list[Any]:
@@ -155,7 +163,7 @@ class _Copy:
             key = self.of(key, depth)
         elif kind is tuple:
             key = tuple(self.of(key, depth))  # a tuple of lists or dicts is no key, so one level is all there is
-        elif kind not in _KEY_TYPES:
+        elif not _is_one(kind, _KEY_TYPES):
             raise self.bad(f"has a key of type {type_name(key)}; use text as keys")
         return self.text(str(key))
 

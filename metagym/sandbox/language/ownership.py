@@ -7,10 +7,15 @@ from typing import Any
 from metagym.sandbox.language import names
 
 module_of = type.__dict__["__module__"].__get__
-name_of = type.__dict__["__name__"].__get__
+_name = type.__dict__["__name__"].__get__
 mro_of = type.__dict__["__mro__"].__get__
 
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or at run time
+
+
+def name_of(kind: type) -> str:
+    """The name of a class as a plain text; a program may have set it to an object of a class derived from `str`."""
+    return str.__str__(_name(kind))
 
 
 def own_class(cls: Any) -> bool:
