@@ -28,7 +28,7 @@ class ProcessChannel:
     """
 
     def __init__(self, worker: WorkerProcess, limits: Limits, required: Sequence[str]) -> None:
-        self._talk = Talk(worker, limits, required)
+        self.talk = self._talk = Talk(worker, limits, required)
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, worker.kill)
         # The kernel's own time-outs: Python's cost four more system calls a round trip.

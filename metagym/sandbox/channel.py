@@ -50,6 +50,8 @@ class Talk:
         layers: By layer: "" where it held, otherwise why it is missing; empty before the greeting.
         printed: What the program printed so far.
         ended: Why nothing more can be asked; None while it lives.
+        code: The compiled program that the worker sent; None without it.
+        awaits_code: The worker was asked for it and has not run anything of the program yet, as far as is known here.
     """
 
     def __init__(self, worker: WorkerProcess, limits: Limits, required: Sequence[str]) -> None:
@@ -57,6 +59,8 @@ class Talk:
         self.layers: Mapping[str, str] = {}
         self.printed = ""
         self.ended: MetaGymError | None = None
+        self.code: str | None = None
+        self.awaits_code = False
         self._required = required
         self._frames = wire.Frames(limits.frame_bytes)
 
@@ -79,10 +83,13 @@ class Talk:
         results: list[Any] = []
         try:
             for message in self._frames.feed(data):
-                if self.layers:
-                    results += self._results(message)
-                else:
+                if not self.layers:
                     self._greeting(message)
+                elif self.awaits_code and type(message) is dict:
+                    self._code(message)
+                else:
+                    results += self._results(message)
+                    self.awaits_code = False  # it was refused; what comes now may come from the program
             if len(results) > expected:
                 raise BadOutput("the worker sent an answer that nobody asked for")
         except BadOutput as error:
@@ -114,6 +121,13 @@ class Talk:
         for name in self._required:
             if layers.get(name, "unknown to the worker"):
                 raise self.over(SandboxUnavailable(name, layers.get(name) or "unknown to the worker"))
+
+    def _code(self, message: dict[str, Any]) -> None:
+        self.awaits_code = False
+        code = message.get("code")
+        if type(code) is not str or len(message) != 1:
+            raise BadOutput("the worker sent a message that is no answer")
+        self.code = code
 
     def _results(self, message: Any) -> list[Any]:
         if type(message) is not list or not 1 <= len(message) <= 2 or type(message[0]) is not list:

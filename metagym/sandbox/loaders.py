@@ -44,6 +44,12 @@ class Loader(Protocol):
             ProgramRejected: The policy refuses it.
         """
 
+    def pack(self, compiled: Any) -> bytes:
+        """A compiled program as bytes; empty where it cannot be had so."""
+
+    def unpack(self, data: bytes) -> Compiled:
+        """What `pack` made bytes of."""
+
     def namespace(self, compiled: Compiled, seed: int, print_to: Callable[[str], None]) -> dict[str, Any]:
         """Fresh globals for one session."""
 
@@ -70,6 +76,7 @@ class LanguageLoader:
 
         self._language, self._guards, self._numpy = language, guards, numpy
         self.reseed, self.shown = language.reseed, language.shown
+        self.pack, self.unpack = language.pack, language.unpack
 
     def warm_up(self) -> None:
         """Does everything that the library would do at first use."""
@@ -117,6 +124,14 @@ class BareLoader:
         if not found:
             raise ProgramRejected("no_class", 0, "the program defines no class with a step method")
         return _Bare(code, *found[-1][:1], ast.get_docstring(tree) or "", found[-1][1])
+
+    def pack(self, compiled: Any) -> bytes:
+        """Compiling costs nothing here."""
+        return b""
+
+    def unpack(self, data: bytes) -> Compiled:
+        """Never asked for, since nothing was packed."""
+        raise ValueError("there are no packed programs without the language layer")
 
     def namespace(self, compiled: Any, seed: int, print_to: Callable[[str], None]) -> dict[str, Any]:
         """Plain globals whose `print` is captured."""

@@ -51,15 +51,17 @@ class Load:
     Attributes:
         source: The program's text; bytes are decoded as Python decodes a file.
         seed: Seed of what the program draws before its first reset.
+        code: What another worker compiled of it; "" to be told it, None not to be told.
     """
 
     source: str | bytes
     seed: int = 0
+    code: str | None = None
 
     def write(self, limits: Limits) -> list[Any]:
         """See `Operation`."""
         text = self.source if isinstance(self.source, str) else self.source.decode("latin-1")
-        return ["load", text, not isinstance(self.source, str), self.seed]
+        return ["load", text, not isinstance(self.source, str), self.seed, self.code]
 
     def read(self, value: Any, limits: Limits) -> dict[str, Any]:
         """See `Operation`."""

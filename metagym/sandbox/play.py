@@ -3,18 +3,20 @@
 The worker runs it behind the other layers; `isolation="inprocess"` runs it in the caller's process. An operation is
 a list:
 
-    ["load", source, is_latin, seed]  ["reset", session, seed, options, fresh]  ["step", session, action]
+    ["load", source, is_latin, seed, code]  ["reset", session, seed, options, fresh]  ["step", session, action]
     ["ask", session, method, arguments]  ["play", session, seed, actions]  ["drop", session]
 
 and an answer ``["ok", value]`` or a typed error as `faults.to_wire` writes it. A session is a fresh namespace in
 which the module's body has run anew, plus one instance of its class: sessions share no state. `is_latin` says that
 the source is bytes, sent as the characters of the same numbers; the `seed` of loading is the one of what a program
-draws before its first reset.
+draws before its first reset; `code` is what another worker compiled of the same source, "" to be told it, or None.
 """
 
 from __future__ import annotations
 
+import base64
 import decimal
+import gc
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from types import CodeType, FunctionType
@@ -63,10 +65,11 @@ class PlainPlayer:
     Args:
         loader: Compiles the source and makes namespaces.
         limits: Of these it holds `output_chars`, `items`, `depth`, `prints`, `steps`, `source_chars` and `sessions`.
+        tell: Takes the compiled program, as text, before anything of it has run; "" where it cannot be told.
     """
 
-    def __init__(self, loader: Loader, limits: Limits) -> None:
-        self._loader, self._limits, self._seed = loader, limits, 0
+    def __init__(self, loader: Loader, limits: Limits, tell: Callable[[str], None] | None = None) -> None:
+        self._loader, self._limits, self._seed, self._tell = loader, limits, 0, tell
         self._compiled: Compiled | None = None
         self._sessions: dict[int, _Session] = {}
         self._printed: list[str] = []
@@ -103,11 +106,11 @@ class PlainPlayer:
 
     # --- operations
 
-    def _load(self, source: str, is_latin: bool, seed: int) -> dict[str, Any]:
+    def _load(self, source: str, is_latin: bool, seed: int, code: str | None = None) -> dict[str, Any]:
         self._seed = seed
         if len(source) > self._limits.source_chars:
             raise too_long(len(source), self._limits)
-        self._compiled = compiled = self._loader.compile(source.encode("latin-1") if is_latin else source)
+        self._compiled = compiled = self._ready(source.encode("latin-1") if is_latin else source, code)
         session = self._open(0)
         metadata = self._metadata(session.env)
         return {
@@ -116,6 +119,24 @@ class PlainPlayer:
             "methods": sorted(name for name in compiled.methods if not name.startswith("_"))[:_METHODS],
             "metadata": metadata,
         }
+
+    def _ready(self, source: str | bytes, code: str | None) -> Compiled:
+        """Compiles, or takes what was compiled before."""
+        collects = gc.isenabled()
+        gc.disable()  # a tree has no cycles, and looking for them takes a tenth of the time
+        try:
+            if code:
+                return self._loader.unpack(base64.b64decode(code))
+            compiled = self._loader.compile(source)
+            if code is None or self._tell is None:
+                return compiled
+            packed = self._loader.pack(compiled)
+            self._tell(base64.b64encode(packed).decode("ascii"))
+            # Unpacked here too: a constant set may be in another order then, and all workers must have the same.
+            return self._loader.unpack(packed) if packed else compiled
+        finally:
+            if collects:
+                gc.enable()
 
     def _reset(self, number: int, seed: int, options: dict[str, Any] | None, fresh: bool = False) -> list[Any]:
         session = self._open(number) if fresh or number not in self._sessions else self._sessions[number]

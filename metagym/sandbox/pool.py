@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 from metagym.checks import flag, whole
 from metagym.errors import BadInput, MetaGymWarning, ProgramKilled, SandboxError, SandboxUnavailable
 from metagym.sandbox.blocking import ProcessChannel
-from metagym.sandbox.channel import Channel, InProcess
+from metagym.sandbox.channel import InProcess
 from metagym.sandbox.confine import LAYERS
 from metagym.sandbox.confine.selftest import TRIES
 from metagym.sandbox.limits import Limits
@@ -28,6 +28,7 @@ from metagym.sandbox.operations import Attempt, Load, outcome
 from metagym.sandbox.play import too_long
 from metagym.sandbox.processes import WorkerProcess, ZygoteProcess
 from metagym.sandbox.program import AsyncProgram, Program, ProgramInfo
+from metagym.sandbox.shelf import Shelf
 from metagym.seeding import check_seed
 
 GUARDS = ("native", "full")
@@ -42,11 +43,13 @@ class Switches:
         language: The language layer.
         without: Layers of the system that are not applied.
         keep_root: A zygote started by root stays root.
+        shelf: A program that was compiled once is not compiled again.
     """
 
     language: bool = True
     without: tuple[str, ...] = ()
     keep_root: bool = False
+    shelf: bool = True
 
 
 class SandboxPool:
@@ -93,6 +96,7 @@ class SandboxPool:
         if self._hash_seed >= 2**32:
             raise BadInput(f"hash_seed is below 2**32, got {hash_seed}")
         self._limits = limits or Limits()
+        self._shelf = Shelf()
         self._zygote: ZygoteProcess | None = None
         self._layers: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -160,15 +164,17 @@ class SandboxPool:
             ProgramKilled: They ran into a limit.
             SandboxUnavailable: No confined worker can be had.
         """
-        limits, operation = self._prepared(source, seed, limits)
-        channel: Channel
+        limits, operation, digest = self._prepared(source, seed, limits)
         if self._isolation == "inprocess":
-            channel = self._in_process(limits)
-        else:
-            channel = self._channel(limits)
+            inside = self._in_process(limits)
+            [raw] = inside.exchange([operation.write(limits)])
+            return Program(inside, limits, self._info(_value(operation, raw, limits), digest, inside.layers))
+        channel = self._channel(limits)
+        channel.talk.awaits_code = operation.code == ""
         try:
             [raw] = channel.exchange([operation.write(limits)])
-            info = self._info(_value(operation, raw, limits), source, channel.layers)
+            self._shelf.put(digest, channel.talk.code)
+            info = self._info(_value(operation, raw, limits), digest, channel.layers)
         except BaseException:
             channel.close()
             raise
@@ -176,12 +182,12 @@ class SandboxPool:
 
     async def load_async(self, source: str | bytes, seed: int = 0, limits: Limits | None = None) -> AsyncProgram:
         """The same for coroutines; the program belongs to the running event loop."""
-        limits, operation = self._prepared(source, seed, limits)
+        limits, operation, digest = self._prepared(source, seed, limits)
         if self._isolation == "inprocess":
             inside = self._in_process(limits)
             [raw] = inside.exchange([operation.write(limits)])
             return AsyncProgram(
-                AsyncInProcess(inside), limits, self._info(_value(operation, raw, limits), source, inside.layers)
+                AsyncInProcess(inside), limits, self._info(_value(operation, raw, limits), digest, inside.layers)
             )
         forking = asyncio.ensure_future(asyncio.to_thread(self._fork, limits))
         try:
@@ -190,9 +196,11 @@ class SandboxPool:
             forking.add_done_callback(_unwanted)  # the thread goes on, and its worker has no other owner
             raise
         channel = AsyncChannel(worker, limits, self._required)
+        channel.talk.awaits_code = operation.code == ""
         try:
             raw = await channel.ask(operation.write(limits))
-            info = self._info(_value(operation, raw, limits), source, channel.talk.layers)
+            self._shelf.put(digest, channel.talk.code)
+            info = self._info(_value(operation, raw, limits), digest, channel.talk.layers)
         except BaseException:
             channel.close()
             raise
@@ -200,23 +208,25 @@ class SandboxPool:
 
     # --- inside
 
-    def _prepared(self, source: str | bytes, seed: int, limits: Limits | None) -> tuple[Limits, Load]:
+    def _prepared(self, source: str | bytes, seed: int, limits: Limits | None) -> tuple[Limits, Load, str]:
         limits = limits or self._limits
         if not isinstance(source, (str, bytes)):
             raise BadInput(f"a program is text or bytes, got {type(source).__name__}")
         if len(source) > limits.source_chars:  # not worth a worker
             raise too_long(len(source), limits)
-        return limits, Load(source, check_seed(seed))
-
-    def _info(self, found: dict[str, Any], source: str | bytes, layers: Mapping[str, str]) -> ProgramInfo:
         raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+        digest = hashlib.sha256(raw).hexdigest()
+        code = self._shelf.get(digest) if self._isolation == "process" and self._switches.shelf else None
+        return limits, Load(source, check_seed(seed), code), digest
+
+    def _info(self, found: dict[str, Any], digest: str, layers: Mapping[str, str]) -> ProgramInfo:
         inside = self._isolation == "inprocess"
         return ProgramInfo(
             class_name=found["class_name"],
             doc=found["doc"],
             methods=tuple(found["methods"]),
             metadata=found["metadata"],
-            digest=hashlib.sha256(raw).hexdigest(),
+            digest=digest,
             isolation=self._isolation,
             layers=tuple(name for name, why in layers.items() if not why),
             guards=self._guards if self._switches.language else "off",

@@ -62,7 +62,7 @@ def main(
         wire.write(SOCKET, wire.encode({"layers": dict(layers)}))
         status = UNCONFINED
         if not any(layers[name] for name in required):
-            status = _serve(PlainPlayer(loader, limits), limits)
+            status = _serve(PlainPlayer(loader, limits, lambda code: _tell(code, limits)), limits)
     except libc.LayerMissing:
         pass  # the parent's end: nobody is left to be told
     except MemoryError:
@@ -94,6 +94,12 @@ def _serve(player: PlainPlayer, limits: Limits) -> int:
         if results:
             _send(results, player, limits)
     return 0
+
+
+def _tell(code: str, limits: Limits) -> None:
+    """Sends the compiled program, or that it is too long, so that nothing of this form is awaited any more."""
+    payload = wire.encode({"code": code})
+    wire.write(SOCKET, payload if len(payload) <= limits.frame_bytes else wire.encode({"code": ""}))
 
 
 def _send(results: list[Any], player: PlainPlayer, limits: Limits) -> None:

@@ -166,8 +166,11 @@ def _warm_up(loader: Loader) -> None:
     loader.warm_up()
     limits = Limits.checked({item.name: item.default for item in fields(Limits)})
     for _ in range(ROUNDS):
-        player = PlainPlayer(loader, limits)
-        wire.encode([player.perform(["load", SAMPLE, False, 0]), player.perform(["play", 0, 1, list(ACTIONS)])])
+        told = [""]
+        for _ in range(2):  # compiled, then with the code that came of it
+            player = PlainPlayer(loader, limits, told.append)
+            load = ["load", SAMPLE, False, 0, told[-1]]
+            wire.encode([told[-1], player.perform(load), player.perform(["play", 0, 1, list(ACTIONS)])])
 
 
 def _plugs() -> list[bytes]:

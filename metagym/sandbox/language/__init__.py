@@ -8,8 +8,8 @@
 It is a filter and a convenience, not the boundary: the boundary is the worker's process (`metagym.sandbox.confine`).
 """
 
-from metagym.sandbox.language.compiler import Compiled, compile_program
+from metagym.sandbox.language.compiler import Compiled, compile_program, pack, unpack
 from metagym.sandbox.language.names import shown
 from metagym.sandbox.language.running import namespace, reseed, warm_up
 
-__all__ = ["Compiled", "compile_program", "namespace", "reseed", "shown", "warm_up"]
+__all__ = ["Compiled", "compile_program", "namespace", "pack", "reseed", "shown", "unpack", "warm_up"]

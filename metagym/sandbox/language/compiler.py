@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import warnings
 from dataclasses import dataclass, field
 from types import CodeType
@@ -69,6 +70,23 @@ def compile_program(source: str | bytes, *, guards: Guards = "native", numpy: bo
         raise ProgramRejected("syntax_error", 0, f"the program cannot be compiled: {str(error)[:200]}") from None
     _look_once_more(code)
     return Compiled(code, *found, guards, numpy)
+
+
+def pack(compiled: Compiled) -> bytes:
+    """A program that passed, as bytes for `unpack` in another process of the same interpreter and hash seed."""
+    about = compiled.class_name, compiled.doc, sorted(compiled.methods), compiled.guards, compiled.numpy
+    return marshal.dumps((compiled.code, *about))
+
+
+def unpack(data: bytes) -> Compiled:
+    """What `pack` made bytes of. The bytes must come from `pack`: Python reads them without checking.
+
+    Raises:
+        ProgramRejected: The code names something that programs are not given.
+    """
+    code, class_name, doc, methods, guards, numpy = marshal.loads(data)
+    _look_once_more(code)
+    return Compiled(code, class_name, doc, frozenset(methods), guards, numpy)
 
 
 _KNOWN = GUARDS | names.DEFINABLE | names.PLAIN_READS | names.LIBRARY | names.CLASS_VARIABLES
