@@ -41,7 +41,7 @@ def test_equal_seeds_give_equal_records_whatever_the_number_of_workers() -> None
     assert not any(key.startswith("round/1/") and key.endswith("design") for key in keys)
 
 
-@pytest.mark.parametrize("kept", [0, 1, 3, 5, 8, 11])
+@pytest.mark.parametrize("kept", [1, 5, 11])
 def test_a_run_that_was_cut_off_anywhere_ends_with_the_records_of_an_uninterrupted_one(kept: int) -> None:
     settings = config(rounds=2, interval=1)
     loop, whole, _ = run(settings)
@@ -219,7 +219,7 @@ def test_without_a_hint_regret_is_unmeasured_and_never_zero() -> None:
 
 @pytest.mark.parametrize("reward", [*PRESETS, *CONTROLS])
 def test_every_reward_can_pay_a_run(reward: str) -> None:
-    loop, _, _ = run(config(rounds=2, programs=2, reward=reward, seeds=3, validation=TRIVIAL))
+    loop, _, _ = run(config(rounds=2, programs=1, reward=reward, seeds=3, validation=TRIVIAL, corpus=None))
     totals = [slot.paid.breakdown.total for slots in loop.slots for slot in slots if slot.paid is not None]
     low, high = reward_of(reward).bounds
     assert all(total is None or low - 1e-9 <= total <= high + 1e-9 for total in totals)
