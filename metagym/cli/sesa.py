@@ -190,9 +190,7 @@ def evaluate(
     against: Annotated[
         Path | None, typer.Option(help="An evaluation of a baseline, deployed off: shows the parametric carry-over.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Decides everything that is drawn; default: the run's.", min=0)
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides which questions are drawn; default: 0.", min=0)] = None,
     workers: Workers = 16,
     batch: Annotated[int, typer.Option(help="Questions at a time; does not change the results.", min=1)] = 64,
     cache: Cache = "write",

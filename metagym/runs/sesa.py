@@ -79,8 +79,9 @@ async def run_sesa(
     if config.uses_bank and not resume:
         _check_bank(config, bank)
     versions = {**seats.told(), "material": found.told()}
+    await seats.close()
     manifest = {**base_manifest(), "command": COMMAND, "config": config.to_json(), "versions": versions}
-    manifest["bank"] = "none" if not config.uses_bank else "own" if bank is None else os.fspath(bank)
+    manifest["bank"] = "none" if not config.uses_bank else "own" if bank is None else os.path.abspath(bank)
     with open_folder(Path(path), manifest, resume, overwrite, mode) as folder:
         on_open()
         layers = Layers(folder, mode, budget)
@@ -95,7 +96,7 @@ async def run_sesa(
         try:
             if config.uses_bank:
                 opened = _bank_of(config, folder, bank)
-            await Loop(config, crew, found, opened, folder.records, workers=workers, on_event=told).run()
+            await Loop(config, crew, found, opened, folder.records, workers=workers, keep=False, on_event=told).run()
         finally:
             if opened is not None:
                 opened.close()

@@ -79,6 +79,8 @@ def eval_settings(
 ) -> tuple[EvalConfig, Path | None, str]:
     """The settings of an evaluation, taken from a run where they are not given.
 
+    The seed is none of them: runs of several seeds are evaluated on the same questions.
+
     Args:
         run: A folder of ``metagym sesa run``; None takes the defaults of `EvalConfig`.
         bank: The bank; None takes the run's.
@@ -107,7 +109,7 @@ def eval_settings(
                 if deployments is None or set(deployments) != {"off"}:
                     with SkillBank.open(where, read_only=True) as opened:
                         state = state_name(results, opened.seq)
-        same = "material searcher solver scorer judge retrieve_k max_skill_tokens hops seed"
+        same = "material searcher solver scorer judge retrieve_k max_skill_tokens hops"
         base = {name: getattr(trained, name) for name in same.split()} | {"data": trained.held_out}
         how = replace(trained.rollout, temperature=0.0)
         if "scorer" in given and "judge" not in given:

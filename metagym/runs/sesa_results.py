@@ -121,14 +121,13 @@ class SesaResults:
             gone.update(
                 dict.fromkeys((*kept["retired"], *kept["evicted"], *(pair[0] for pair in kept["merged"])), number)
             )
-        for slot in self.slots:
-            for id_ in () if slot.attempt is None else slot.attempt.skills.ids:
-                born.setdefault(id_, None)
+        for id_ in self._used:
+            born.setdefault(id_, None)
         return tuple(self._card(id_, when, gone.get(id_)) for id_, when in born.items())
 
     def _card(self, id_: str, born: int | None, gone: int | None) -> CardLife:
         entry = self.entries.get(id_)
-        used = [slot for slot in self.slots if slot.attempt is not None and id_ in slot.attempt.skills.ids]
+        used = self._used.get(id_, [])
         outcomes = [won for slot in used if slot.attempt for won in slot.attempt.outcomes if won is not None]
         return CardLife(
             id_,
@@ -142,6 +141,15 @@ class SesaResults:
             sum(outcomes),
             _lift(used),
         )
+
+    @cached_property
+    def _used(self) -> dict[str, list[Slot]]:
+        """Card -> the slots whose rollouts had it in their prompts."""
+        found: dict[str, list[Slot]] = {}
+        for slot in self.slots:
+            for id_ in () if slot.attempt is None else slot.attempt.skills.ids:
+                found.setdefault(id_, []).append(slot)
+        return found
 
     @cached_property
     def lift(self) -> Estimate:

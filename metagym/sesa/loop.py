@@ -81,6 +81,7 @@ class Loop:
         bank: The skill bank, open for writing; None for a run without one (`SesaConfig.uses_bank`).
         records: Where the records are; by default nowhere but in memory.
         workers: Episodes at a time; None for all. Does not change the records.
+        keep: Whether `rounds` keeps all rounds, or the last one alone: long runs hold gigabytes of episodes.
         on_event: Told of everything that happens, in the order of the records.
 
     Raises:
@@ -96,6 +97,7 @@ class Loop:
         records: Records | None = None,
         *,
         workers: int | None = None,
+        keep: bool = True,
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
         if config.uses_bank and bank is None:
@@ -106,7 +108,7 @@ class Loop:
         self.config, self.crew, self.material = config, crew, material
         self.bank = bank if config.uses_bank else None
         self.records = MemoryRecords() if records is None else records
-        self.on_event = on_event
+        self.on_event, self.keep = on_event, keep
         self.shape = load_shape(config.shape)
         self.settings = replace(config.rollout, concurrency=workers)
         self.held_out = frozenset(question_sha256(row.question) for row in held_out_rows(config, material))
@@ -116,7 +118,7 @@ class Loop:
             raise BadInput(f"the material {material.name} has no answers that a challenge could start from")
         self.bandit = HopBandit(config.hops, config.hop_rate)
         self.rounds: list[list[Slot]] = []
-        """What happened, round by round."""
+        """What happened, round by round; see `keep`."""
         self.summaries: list[dict[str, Any]] = []
         """The figures of the rounds."""
         self._seen: set[str] = set()
@@ -133,12 +135,12 @@ class Loop:
             challenges = await self._challenges(number)
             attempts = await self._attempts(number, challenges)
             paid = self._pay(number, challenges, attempts)
-            self.rounds.append(self._slots(number, challenges, attempts, paid))
+            self.rounds = [*(self.rounds if self.keep else ()), self._slots(number, challenges, attempts, paid)]
             await self._remember(number)
             self._summary(number)
             if self.config.stop_on_collapse and self.summaries[-1]["alarms"]:
                 break
-        self.records.append_many([("end", {"kind": "end", "rounds": len(self.rounds)})])
+        self.records.append_many([("end", {"kind": "end", "rounds": len(self.summaries)})])
         return self.rounds
 
     # --- before the first round

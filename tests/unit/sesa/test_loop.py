@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metagym.answers import AnswerScorer, LLMJudge
 from metagym.chat import scripted
 from metagym.chat.types import Request
 from metagym.errors import BadInput, BankReadOnly, NoTasks, RunError, SpecError, TooManyFailures
@@ -19,6 +20,7 @@ from metagym.sesa.checkpoints import checkpoint
 from metagym.sesa.config import SWITCHES, SesaConfig, switched
 from metagym.sesa.crew import Crew
 from metagym.sesa.distil import DistilSettings
+from metagym.sesa.filters import FilterSettings
 from metagym.sesa.loop import Loop
 from metagym.sesa.maintenance import Upkeep
 from metagym.sesa.materials import load_material, question_set, read_answers
@@ -26,6 +28,7 @@ from metagym.sesa.repair import rewind
 from metagym.sesa.rounds import RewardSettings
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.slots import MemoryRecords
+from metagym.sesa.stand_ins import RaisingJudge
 from metagym.sesa.summaries import alarms, figures
 from tests.unit.sesa.loops import material, play, recording, settings, texts
 from tests.unit.sesa.worlds import BrokenSearcher, says
@@ -231,7 +234,7 @@ def test_gibberish_and_dry_rewards_raise_alarms() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["!" * 3000, "</question></search>", "<question></question>", "\x00\x1b[31m", "<question>" + "a b " * 9000]
+    "said", ["!" * 3000, "</question></search>", "<question></question>", "\x00\x1b[31m", "<question>" + "a b " * 400]
 )
 def test_a_challenger_that_writes_rubbish_is_counted_and_never_fed_on(tmp_path: Path, said: str) -> None:
     config = settings(rounds=1)
@@ -270,6 +273,25 @@ def test_a_search_tool_that_is_down_stops_the_run_with_nothing_recorded_as_playe
     with pytest.raises(TooManyFailures, match="down"):
         play(settings(), tmp_path / "bank", records, material=found)
     assert list(records.items) == ["start", "prime"]
+
+
+def test_a_solver_that_is_down_stops_the_run_and_a_judge_that_is_down_leaves_answers_unscored(tmp_path: Path) -> None:
+    config, records = settings(rounds=1), MemoryRecords()
+    with pytest.raises(TooManyFailures, match="on purpose"):
+        play(config, tmp_path / "a", records, replace(Crew.of(config, material()), solver=RaisingJudge()))
+    config = settings(rounds=1, scorer="judge", judge="python:json:dumps", filters=FilterSettings(verify=False))
+    assert not any("attempt" in key or "bank" in key for key in records.items)
+    judging = AnswerScorer("judge", judge=LLMJudge(RaisingJudge()))
+    loop = play(config, tmp_path / "b", crew=replace(Crew.of(config, material()), scorer=judging))
+    asked = [slot for slot in loop.rounds[0] if slot.attempt]
+    assert asked and all(slot.rate is None and slot.paid.reason == "dropped" for slot in asked if slot.paid)
+    assert all(slot.paid.reward is None for slot in asked if slot.paid), "unscored is not wrong"
+    assert loop.summaries[0]["rate"] is None and loop.summaries[0]["rollouts"]["unscored"] == 4 * len(asked)
+
+
+def test_a_long_run_need_not_keep_its_rounds(tmp_path: Path) -> None:
+    whole, short = (play(settings(rounds=3), tmp_path / str(keep), keep=keep) for keep in (True, False))
+    assert len(whole.rounds) == 3 and len(short.rounds) == 1 and texts(whole) == texts(short)
 
 
 def test_settings_that_cannot_be_used_are_one_sentence(tmp_path: Path) -> None:
