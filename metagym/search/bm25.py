@@ -9,7 +9,7 @@ from typing import Any
 from metagym.extras import require
 from metagym.search.corpora import Corpus
 from metagym.search.folders import ready_folder
-from metagym.search.ranking import best, check_k
+from metagym.search.ranking import best, check_k, check_queries
 from metagym.search.types import Hit
 from metagym.search.words import query_words, words
 
@@ -54,7 +54,7 @@ class BM25Searcher:
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """See `metagym.search.Searcher`."""
         k = check_k(k)
-        return [self._one(query, k) for query in queries]
+        return [self._one(query, k) for query in check_queries(queries)]
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -12,7 +12,7 @@ from metagym.errors import MissingExtra, StoreError
 from metagym.extras import DISTRIBUTION
 from metagym.search.corpora import Corpus
 from metagym.search.folders import ready_folder
-from metagym.search.ranking import DECIMALS, check_k
+from metagym.search.ranking import DECIMALS, check_k, check_queries
 from metagym.search.types import Hit
 from metagym.search.words import query_words, words
 
@@ -67,7 +67,7 @@ class FTS5Searcher:
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """See `metagym.search.Searcher`."""
         k = check_k(k)
-        return [self._one(query, k) for query in queries]
+        return [self._one(query, k) for query in check_queries(queries)]
 
     def close(self) -> None:
         """Closes the file."""

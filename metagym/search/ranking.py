@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from metagym.checks import whole
+from metagym.checks import shown, whole
+from metagym.errors import BadInput
 
 DECIMALS = 4
 """Scores are rounded to this many decimals before they are compared: the last bits of a logarithm differ between
@@ -16,6 +17,18 @@ machines, and must not decide an order."""
 def check_k(k: Any) -> int:
     """The number of hits per query, a whole number of at least 1."""
     return whole("k, the number of hits per query,", k, 1)
+
+
+def check_queries(queries: Any) -> list[str]:
+    """The queries as a list; one text alone would be taken apart into its letters.
+
+    Raises:
+        BadInput: They are no list of texts.
+    """
+    found = [] if isinstance(queries, (str, bytes)) else list(queries)
+    if isinstance(queries, (str, bytes)) or not all(isinstance(query, str) for query in found):
+        raise BadInput(f"queries is a list of texts, got {shown(queries)}")
+    return found
 
 
 def best(scores: np.ndarray[Any, Any], k: int) -> list[tuple[int, float]]:

@@ -21,7 +21,7 @@ from metagym.chat.redact import redact
 from metagym.checks import number, whole
 from metagym.errors import BadInput, SearchError, SearchUnavailable, SpecError
 from metagym.extras import require
-from metagym.search.ranking import check_k
+from metagym.search.ranking import check_k, check_queries
 from metagym.search.types import Hit, Passage
 
 RETRIED = frozenset({500, 502, 503, 504})
@@ -102,10 +102,8 @@ class RemoteSearcher:
             SearchUnavailable: No answer after the last try.
             SearchError: An answer that is not of the protocol; the message shows its status, type and beginning.
         """
-        k = check_k(k)
-        if not queries:
-            return []
-        return self._ask(list(queries), k, self._tries)
+        k, asked = check_k(k), check_queries(queries)
+        return self._ask(asked, k, self._tries) if asked else []
 
     def close(self) -> None:
         """Closes the connections."""
@@ -183,7 +181,8 @@ def _hit(item: Any) -> Hit:
         raise BadInput("a document is a JSON object")
     contents = document.get("contents")
     if not isinstance(contents, str) and isinstance(document.get("text"), str):
-        contents = f'"{document.get("title", "")}"\n{document["text"]}'
+        title = document.get("title")
+        contents = f'"{title if isinstance(title, str) else ""}"\n{document["text"]}'
     if not isinstance(contents, str):
         raise BadInput("a document has the text 'contents'")
     if score is not None and (

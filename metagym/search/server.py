@@ -124,9 +124,15 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Says nothing: queries may be private."""
 
+    def handle_expect_100(self) -> bool:
+        """Asks for the body at once: the line would stay in the buffer, and the client wait for it."""
+        going_on = super().handle_expect_100()
+        self.wfile.flush()
+        return going_on
+
     def do_GET(self) -> None:
         """Health."""
-        if self.path.rstrip("/") == "/health":
+        if self._place == "/health":
             searcher = self.owner.searcher
             return self._send(200, {"status": "ok", "name": searcher.name, "digest": searcher.digest})
         self._send(404, {"detail": "POST /retrieve or GET /health"})
@@ -141,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # what follows in the stream cannot be read as a request
             return self._send(413 if size > 0 else 411, {"detail": f"a body of at most {MOST_BYTES} bytes is needed"})
         raw = self.rfile.read(size)
-        if self.path.rstrip("/") != "/retrieve":
+        if self._place != "/retrieve":
             return self._send(404, {"detail": "POST /retrieve or GET /health"})
         try:
             body = json.loads(raw)
@@ -155,6 +161,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(502, {"detail": str(error)})
         except MetaGymError as error:
             self._send(500, {"detail": str(error)})
+
+    @property
+    def _place(self) -> str:
+        return self.path.partition("?")[0].rstrip("/")
 
     def _send(self, status: int, data: Mapping[str, Any]) -> None:
         raw = json.dumps(data).encode("utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 from metagym.extras import require
 from metagym.search.corpora import Corpus
 from metagym.search.folders import ready_folder
-from metagym.search.ranking import DECIMALS, check_k
+from metagym.search.ranking import DECIMALS, check_k, check_queries
 from metagym.search.types import Hit
 from metagym.search.words import query_words, words
 
@@ -63,7 +63,7 @@ class TantivySearcher:
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """See `metagym.search.Searcher`."""
         k = check_k(k)
-        return [self._one(query, k) for query in queries]
+        return [self._one(query, k) for query in check_queries(queries)]
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -118,6 +119,19 @@ def test_scores_and_what_is_sent() -> None:
         found = asked(stub, ("who", "\ud800 what"), 7)
         assert stub.bodies == [{"queries": ["who", "\ufffd\ufffd\ufffd what"], "topk": 7, "return_scores": True}]
     assert found == [[Hit(Passage("0", DOCUMENT["contents"]), 1.5)], []]
+
+
+def test_one_text_is_no_list_of_queries_and_is_not_sent() -> None:
+    with Stub(told([[DOCUMENT]])) as stub:
+        with pytest.raises(BadInput, match="queries is a list of texts"):
+            asked(stub, "who")  # type: ignore[arg-type]
+        assert stub.bodies == []
+
+
+def test_a_title_that_is_none_is_empty() -> None:
+    with Stub(told([[{"document": {"title": None, "text": "body"}, "score": 1}]])) as stub:
+        [[hit]] = asked(stub)
+    assert hit.passage.contents == '""\nbody'
 
 
 def test_nothing_is_sent_for_no_queries() -> None:
@@ -347,6 +361,20 @@ def test_other_addresses_and_sizes(served: SearchServer) -> None:
     assert post(served, b"{}", "/search")[0] == 404
     assert post(served, b"", **{"Content-Length": str(MOST_BYTES + 1)})[0] == 413
     assert post(served, b"", **{"Content-Length": "-5"})[0] == 411
+
+
+def test_a_client_that_asks_before_it_sends_is_answered_at_once(served: SearchServer) -> None:
+    body = json.dumps({"queries": ["river"], "topk": 1}).encode()
+    with socket.create_connection(served.url.split("/")[2].split(":"), 10) as sock:
+        head = f"POST /retrieve HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
+        sock.sendall(head.encode())
+        assert sock.recv(200).startswith(b"HTTP/1.1 100 ")
+        sock.sendall(body)
+        assert sock.recv(200).startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_address_may_carry_a_query_string(served: SearchServer) -> None:
+    assert post(served, b'{"queries": ["river"]}', "/retrieve?from=here")[0] == 200
 
 
 def test_failures_behind_the_server_have_their_status() -> None:

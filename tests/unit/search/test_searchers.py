@@ -10,6 +10,7 @@ import sys
 import threading
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -88,6 +89,13 @@ def test_any_text_is_a_legal_passage_that_its_own_words_find(engine: str, texts:
     one = searcher_of(engine, corpus)
     for number, text in enumerate(texts):
         assert f"{number}" in ids(one.search([f"alpha{number} {text}"], len(texts))[0])
+
+
+@each
+@pytest.mark.parametrize("queries", ["river", b"river", [None], ["river", 5]])
+def test_what_is_no_list_of_texts_is_refused(engine: str, queries: Any) -> None:
+    with pytest.raises(BadInput, match="queries is a list of texts"):
+        searcher(engine).search(queries, 3)
 
 
 @each
