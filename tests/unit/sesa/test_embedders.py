@@ -145,6 +145,19 @@ def test_d3_copies_are_no_opposites(left, right):
     assert not opposed(left, right) and not opposed(left, left) and not opposed(left, "") and not opposed("", "")
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        # A negator turns the next telling word and no other.
+        ("Do not skip the birth year of the director.", "Find the birth year of the director."),
+        # What is negated and affirmed in one text contradicts nothing.
+        ("Do not search the title; search the name.", "Search the name."),
+    ],
+)
+def test_d3_a_negation_reaches_one_word(left, right):
+    assert not opposed(left, right) and not opposed(right, left)
+
+
 def test_d3_opposites_are_never_merged_and_copies_are(tmp_path):
     with SkillBank.open(tmp_path / "bank", dedup=0.5) as bank:
         for left, right in OPPOSED:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from metagym.sesa.intake import TakenIn, take_in
 from metagym.sesa.opposites import opposites
 from metagym.sesa.repair import SET_ASIDE, repair, rewind
 from metagym.sesa.state import BankEntry
-from metagym.sesa.vectors import close_pairs
+from metagym.sesa.vectors import close_pairs, cosine
 from metagym.sesa.views import BankWarning
 from tests.unit.sesa.cards import lesson, near
 
@@ -109,6 +110,34 @@ def test_d3_one_by_one_and_as_a_batch_come_to_the_same(tmp_path):
     with SkillBank.open(tmp_path / "a") as one, SkillBank.open(tmp_path / "b") as other:
         assert [one.add(card) for card in cards] == other.add_many(cards)
         assert one.digest == other.digest
+
+
+def test_d3_a_cosine_that_is_the_threshold_itself_is_a_near_copy(folder):
+    with SkillBank.open(folder, dedup=1.0) as bank:
+        first = SkillCard("Look up the", "river of the town first")
+        assert isinstance(bank.add(first), Added) and isinstance(bank.add(lesson(1)), Added)
+        assert isinstance(bank.add(near(lesson(1))), Added)
+        same_words = SkillCard("Look up the river", "of the town first")
+        assert bank.add(same_words) == Duplicate(same_words.id, first.id, 1.0)
+
+
+def test_d3_what_was_given_up_keeps_its_status_and_the_active_card_is_named(folder):
+    old = lesson(1)
+    by_hand = near(old, "hand")
+    with SkillBank.open(folder) as bank:
+        bank.add(old)
+        bank.retire(old.id)
+        assert bank.add(by_hand) == Added(by_hand.id)
+        assert bank.entry(old.id).status == "retired"  # it has not given way now, it was gone
+        nearer = replace(old, trigger=old.trigger + "s")
+        told = bank.add(nearer)
+        table = dict(zip((old.id, by_hand.id), bank.vectors([old.id, by_hand.id]), strict=True))
+        [own] = bank.embedder.embed([nearer.text])
+        assert cosine(own, table[old.id]) > cosine(own, table[by_hand.id])
+        assert isinstance(told, Duplicate) and told.of == by_hand.id
+        again = bank.add(replace(old, source="hand"))
+        assert again == Duplicate(old.id, old.id, 1.0) and bank.entry(old.id).status == "retired"
+        spread(bank)
 
 
 def test_d3_a_lesson_that_was_given_up_is_not_learnt_again(folder):
