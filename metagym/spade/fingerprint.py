@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,8 @@ KEPT_NAMES = frozenset(
     "self reset step hint solution reference_policy state tools begin turns close rng metadata answer steps "
     "SyntheticEnv ToolEnv Env super __init__ __len__ __iter__ __call__ __eq__ __hash__ __getitem__ __setitem__".split()
 )
-"""Names of the contract and of the language; all other names that a program binds are its own."""
+"""Names of the contract and of the language; all others that a program binds, and variables of a function that have one
+of these, are its own."""
 
 LIBRARY = frozenset(
     # Methods of list, dict, set, str, tuple, deque, numbers and `random.Random`, which say what the program does.
@@ -174,17 +175,83 @@ def _collect(form: Form, bag: Counter[str]) -> int:
     return height
 
 
+class _Scope:
+    """What one function, class or module binds.
+
+    Attributes:
+        names: Its names.
+        outer: The scope around it; None for the module.
+        is_class: Its names are attributes, and inner scopes do not see them.
+        depth: Functions around it.
+    """
+
+    def __init__(self, node: ast.AST, outer: _Scope | None) -> None:
+        self.outer, self.is_class = outer, isinstance(node, ast.ClassDef)
+        self.depth: int = 0 if outer is None else outer.depth + (not self.is_class)
+        self.names: set[str] = set()
+        elsewhere: set[str] = set()
+        waiting = list(_inside(node))
+        while waiting:
+            item = waiting.pop()
+            self.names.update(_bound(item))
+            if isinstance(item, (ast.Global, ast.Nonlocal)):
+                elsewhere.update(item.names)
+            if not isinstance(item, _SCOPES):
+                waiting += ast.iter_child_nodes(item)
+        self.names -= elsewhere
+
+    def of(self, name: str) -> _Scope | None:
+        """The scope in which a name that is used here is bound."""
+        scope: _Scope | None = self
+        while scope is not None and (name not in scope.names or (scope.is_class and scope is not self)):
+            scope = scope.outer
+        return scope
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """What belongs to the scope of a node itself: not its decorators, bases and defaults."""
+    body = getattr(node, "body", [])
+    yield from body if isinstance(body, list) else [body]  # of a lambda it is one expression
+    arguments = getattr(node, "args", None)
+    if isinstance(arguments, ast.arguments):
+        yield from (item for item in ast.iter_child_nodes(arguments) if isinstance(item, ast.arg))
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds, but for imported ones."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+            yield name
+        case (
+            ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            yield name
+
+
 class _Normal:
-    """The normal form of a module: nested tuples (kind, part, ...) and texts."""
+    """The normal form of a module: nested tuples (kind, part, ...) and texts.
+
+    A name is numbered by its first occurrence in the scope that binds it, so that it may be renamed in one function and
+    kept in another; attributes and keywords are numbered on their own, so that ``self.size = size`` is two names.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[object, dict[str, int]] = {}
         self._imported: dict[str, str] = {}
         self._own: set[str] = set()
         self._selves: set[str] = set()
+        self._scope = _Scope(tree, None)
+        self._scopes: dict[ast.AST, _Scope] = {}
         for node in ast.walk(tree):
             self._note(node)
-        self._own -= KEPT_NAMES
 
     def _note(self, node: ast.AST) -> None:
         """Remembers what a node binds."""
@@ -194,25 +261,15 @@ class _Normal:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 self._imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            self._own.add(node.name)
-            if isinstance(node, ast.ClassDef):
-                for item in node.body:
-                    if isinstance(item, ast.FunctionDef) and item.args.args:
-                        self._selves.add(item.args.args[0].arg)
-        elif isinstance(node, ast.arg):
-            self._own.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            self._own.add(node.id)
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            self._own.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            self._own.add(node.rest)
+        elif isinstance(node, ast.ClassDef):
+            for item in node.body:
+                if isinstance(item, ast.FunctionDef) and item.args.args:
+                    self._selves.add(item.args.args[0].arg)
+        self._own.update(_bound(node))
 
     def form(self, node: Any, *, numbered: bool) -> Form:
-        """The normal form of a node, its own names numbered by first occurrence, or all alike."""
-        if numbered:
-            self._numbers.clear()
+        """The normal form of a node, its own names numbered, or all alike."""
+        self._numbers.clear()
         return self._form(node, numbered)
 
     def _form(self, node: Any, numbered: bool) -> Form:
@@ -240,30 +297,56 @@ class _Normal:
                 return ("Assign", self._form(node.target, numbered), self._form(node.value, numbered))
             case ast.Assign(targets=[target]):
                 return ("Assign", self._form(target, numbered), self._form(node.value, numbered))
+        return self._fields(node, numbered)
+
+    def _fields(self, node: ast.AST, numbered: bool) -> Form:
+        outer = self._scope
+        inner = outer
+        if isinstance(node, _SCOPES):
+            inner = self._scopes.get(node) or _Scope(node, outer)
+            self._scopes[node] = inner  # read twice, numbered and not
         parts: list[Form] = [type(node).__name__]
         for name, value in ast.iter_fields(node):
             if name in _SKIPPED or value is None or value == []:
                 continue
+            # Defaults, decorators and bases are read where the function or class stands.
+            self._scope = inner if name in ("body", "args") else outer
+            if isinstance(node, ast.arguments) and name in ("defaults", "kw_defaults") and outer.outer is not None:
+                self._scope = outer.outer
             if isinstance(value, list):
                 items = _without_docstring(value) if name == "body" else value
                 parts.append((name, *(self._item(item, numbered) for item in items)))
+            elif isinstance(node, ast.keyword) and isinstance(value, str):
+                parts.append(self._numbered(value, "keyword", numbered) if value in self._own else value)
             else:
                 parts.append(self._item(value, numbered))
+        self._scope = outer
         return tuple(parts)
 
     def _item(self, value: Any, numbered: bool) -> Form:
         if isinstance(value, ast.AST):
             return self._form(value, numbered)
-        if isinstance(value, str):  # the name of a function, class, argument, keyword, handler, or a global one
+        if isinstance(value, str):  # the name of a function, class, argument, handler, or a global one
             return self._name(value, numbered)
         return repr(value)
 
     def _name(self, name: str, numbered: bool) -> str:
         if name in self._selves:
             return "self"
-        if name in self._own:
-            return f"<name {self._numbers.setdefault(name, len(self._numbers))}>" if numbered else "<name>"
-        return self._imported.get(name, name)
+        scope = self._scope.of(name) if name in self._own else None
+        if name in KEPT_NAMES and (scope is None or not scope.depth or scope.is_class):
+            return name  # as a variable of a function it is like any other
+        if name not in self._own:
+            return self._imported.get(name, name)
+        if scope is not None and scope.is_class:
+            return self._numbered(name, "attribute", numbered)
+        return self._numbered(name, scope, numbered, "name" if scope is None else f"name {scope.depth}")
+
+    def _numbered(self, name: str, space: object, numbered: bool, kind: str = "") -> str:
+        if not numbered:
+            return "<name>"
+        numbers = self._numbers.setdefault(space, {})
+        return f"<{kind or space} {numbers.setdefault(name, len(numbers))}>"
 
     def _attribute(self, node: ast.Attribute, numbered: bool) -> str:
         root: ast.expr = node
@@ -274,7 +357,7 @@ class _Normal:
         on_self = isinstance(node.value, ast.Name) and node.value.id in self._selves
         if node.attr in KEPT_NAMES or (node.attr in LIBRARY and not on_self):
             return node.attr
-        return f"<name {self._numbers.setdefault(node.attr, len(self._numbers))}>" if numbered else "<name>"
+        return self._numbered(node.attr, "attribute", numbered)
 
 
 def _literal(value: Any) -> str:
