@@ -50,9 +50,10 @@ harmless as long as nobody writes its memory, so what shows memory must be refus
 `read_guarded` for these names and for `CHECKED_METHODS`.
 """
 
-CHECKED_METHODS = frozenset({"astype", "view", "clip"})
-"""Methods of arrays that would make arrays of objects and of dates, or leave memory as it was; `read_guarded` gives
-checked ones."""
+CHECKED_METHODS = frozenset({"astype", "view", "clip", "groupindex"})
+"""Methods of arrays that would make arrays of objects and of dates, or leave memory as it was: `read_guarded` gives
+checked ones. And the groups of a pattern, of which it gives a copy: patterns are cached for all sessions, and a
+read-only view hands the dictionary itself to the operators of other objects."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _OWN_MODULE = "__spec__"
@@ -96,6 +97,8 @@ def read_guarded(ob: Any, name: str) -> Any:
     Raises:
         AttributeError: It leads from an array to files, pickles or memory.
     """
+    if name == "groupindex" and type(ob) is re.Pattern:
+        return dict(ob.groupindex)
     if name in GUARDED_ATTRIBUTES or name in CHECKED_METHODS:
         np = sys.modules.get("numpy")
         if np is not None and issubclass(type(ob), (np.ndarray, np.generic, np.random.BitGenerator)):

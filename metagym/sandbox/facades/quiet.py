@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from typing import Any
 
 from metagym.sandbox.facades.facade import Table
+from metagym.sandbox.facades.names import PROGRAM_MODULE
 
 _LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "WARN": 30, "ERROR": 40, "CRITICAL": 50, "FATAL": 50}
 _SILENT = "silent: it keeps levels and names and writes nowhere"
@@ -166,9 +166,24 @@ def format_exc(limit: int | None = None, chain: bool = True) -> str:
 
 
 def format_exception(exc: Any, /, value: Any = None, tb: Any = None, **_: Any) -> list[str]:
-    """An exception as one line, without the places it passed."""
+    """An exception as one line, without the places it passed; its notes follow.
+
+    Ours: the library's own adds suggestions, for which it imports modules and looks for names in them.
+    """
     error = value if isinstance(value, BaseException) else exc
-    return traceback.format_exception_only(type(error), error) if isinstance(error, BaseException) else []
+    if not isinstance(error, BaseException):
+        return []
+    kind = type(error)
+    shown = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__", PROGRAM_MODULE):
+        shown = f"{kind.__module__}.{shown}"
+    try:
+        text = str(error)
+    except Exception:  # as in the library: a text that cannot be had does not hide the error
+        text = "<exception str() failed>"
+    notes = getattr(error, "__notes__", None)
+    lines = [f"{note}\n" for note in notes if isinstance(note, str)] if isinstance(notes, (list, tuple)) else []
+    return [f"{shown}: {text}\n" if text else f"{shown}\n", *lines]
 
 
 TRACEBACK = (

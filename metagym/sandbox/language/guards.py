@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -56,7 +57,7 @@ def read(ob: Any, name: str) -> Any:
     return getattr(ob, name)
 
 
-_kinds: tuple[type, ...] = (str, type, AttributeError, super)
+_kinds: tuple[type, ...] = (str, type, AttributeError, super, re.Pattern)
 """On objects of other kinds every judged name may be read; `guard_arrays` adds those of numpy."""
 
 

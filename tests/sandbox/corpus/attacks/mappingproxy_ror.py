@@ -1,11 +1,12 @@
 # tries: the dictionary behind a read-only view of a shared pattern's groups
-# expect: contained (runs; the pattern must still match in the next session)
+# expect: contained
 import re
+import string
 
 
 class Takes:
     def __ror__(self, other):
-        other["evil"] = "x" * 10
+        other.clear()
         return other
 
     def __eq__(self, other):
@@ -18,13 +19,9 @@ class Env:
         return "start"
 
     def step(self, action):
-        pattern = re.compile("(?P<first>a)(?P<second>b)?")
-        pattern.groupindex | Takes()
-        pattern.groupindex == Takes()
-        found = pattern.match("ab")
-        for name in ("first", "evil", "worse"):
-            try:
-                found.group(name), found.groupdict(), found.span(name)
-            except (IndexError, TypeError):
-                continue
+        for pattern in (re.compile("(?P<first>a)(?P<second>b)?"), string.Template.pattern):
+            pattern.groupindex | Takes()
+            pattern.groupindex == Takes()
+            if set(pattern.groupindex) & {"first", "named"} == set():
+                return "LEAK", 1.0, True, {}
         return "obs", 0.0, False, {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,25 @@ def test_replace_takes_no_hook() -> None:
     assert found["replace"](found["ns"], x=2).x == 2
     with pytest.raises(TypeError, match="underscores"):
         found["replace"](found["ns"], __array_interface__={})
+
+
+def test_the_groups_of_a_pattern_are_a_copy() -> None:
+    pattern = re.compile("(?P<a>x)")
+    read_guarded(pattern, "groupindex").clear()
+    assert read_guarded(pattern, "groupindex") == {"a": 1} == dict(pattern.groupindex)
+
+
+def test_errors_are_told_without_suggestions() -> None:
+    error = ImportError("cannot import name 'systm'", name="os")
+    error.name_from = "systm"  # type: ignore[attr-defined]
+    error.add_note("Look again.")
+    tell = MODULES["traceback"].format_exception_only
+
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    Silent.__module__, Silent.__qualname__ = facades.PROGRAM_MODULE, "Silent"
+    assert tell(error) == ["ImportError: cannot import name 'systm'\n", "Look again.\n"]
+    assert tell(Silent()) == ["Silent: <exception str() failed>\n"]
+    assert tell(KeyError()) == ["KeyError\n"] and tell("no error") == []
