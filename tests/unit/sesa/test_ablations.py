@@ -73,8 +73,8 @@ def test_each_ablation_changes_its_own_part_and_no_other(tmp_path: Path, name: s
     config, whole = switched(SesaConfig(), name), SesaConfig()
     changed = {field for field in config.to_json() if config.to_json()[field] != whole.to_json()[field]}
     assert changed == {*SWITCHES[name][1], "switches"} and config.switches == (name,)
-    loop = play(settings(name, questions=8, rounds=3), tmp_path / "bank")
-    banks = [loop.records.get(f"round/{number}/bank") for number in range(3)]
+    loop = play(settings(name, questions=7), tmp_path / "bank")
+    banks = [loop.records.get(f"round/{number}/bank") for number in range(2)]
     tried = [slot.attempt for slots in loop.rounds for slot in slots if slot.attempt]
     retrieved = any(one.skills.ids for one in tried)
     distilled = sum(len(one["distilled"]["added"]) for one in banks)
