@@ -18,7 +18,7 @@ from metagym.qadata import QARow
 from metagym.search import Searcher
 from metagym.seeding import derive, rng
 from metagym.sesa.challenger import Challenge, challenger_prompt, vet
-from metagym.sesa.contexts import Seed, SolverContext, challenger_context
+from metagym.sesa.contexts import MAX_HOPS, Seed, SolverContext, challenger_context
 from metagym.sesa.dialogues import MAX_STEPS, DialogueEnv
 from metagym.sesa.filters import FilterSettings
 from metagym.sesa.materials import Material, Side, load_material, question_set
@@ -255,6 +255,8 @@ class ChallengerEnv(DialogueEnv):
         if not isinstance(hops, (tuple, list)) or len(hops) != 2:
             raise BadInput(f"hops is (least, most), got {shown(hops)}")
         self.hops = (whole("hops", hops[0], 1), whole("hops", hops[1], hops[0]))
+        if self.hops[1] > MAX_HOPS:
+            raise BadInput(f"hops is at most {MAX_HOPS}, got {shown(hops)}")
         self.shape = load_shape(shape)
         self.rollouts, least = check_rollouts(self.shape, rollouts, min_valid)
         self.pay = RewardSettings(penalty=penalty, min_valid=least)
@@ -264,6 +266,8 @@ class ChallengerEnv(DialogueEnv):
         self.filters = FilterSettings(**{"verify": verifier is not None, **limits})
         if self.filters.verify and verifier is None:
             raise BadInput("filters says verify=True and there is no verifier")
+        if isinstance(answers, (str, bytes)):
+            raise BadInput(f"answers is a list of answers, got one text: {shown(answers)}")
         self.material = load_material(material, searcher)
         self._own_searcher = isinstance(searcher, str)
         self.answers = self.material.side("train") if answers is None else tuple(golds_of(one) for one in answers)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from metagym.answers import (
     AnswerScorer,
     LLMJudge,
+    Score,
     em,
     extract,
     f1,
@@ -356,3 +357,13 @@ def test_measures_and_judges_belong_together() -> None:
         AnswerScorer("judge", judge=LLMJudge(scripted(lambda request: "correct"))).score("x", "x")
     assert AnswerScorer("f1").score("<answer>a big town</answer>", "big city").value == 0.5
     assert asyncio.run(AnswerScorer("sub_em").judged("<answer>in Paris</answer>", "Paris", "q")).value == 1.0
+
+
+def test_an_answer_counts_as_right_from_one_half_on() -> None:
+    assert [Score(value, "f1", "x").right for value in (0.0, 0.49, 0.5, 1.0, None)] == [False, False, True, True, None]
+    assert AnswerScorer("f1").score("<answer>a2 b2 c2 d2</answer>", ["c2 d2 e2 f2"]).right is True
+
+
+@pytest.mark.parametrize("text", ["correct wrong", "Wrong? Correct.", "The first is correct, the second incorrect."])
+def test_a2_verdicts_of_both_kinds_are_none(text: str) -> None:
+    assert verdict_of(text) == "unparsed"

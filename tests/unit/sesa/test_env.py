@@ -237,6 +237,8 @@ def test_bad_settings_are_one_sentence_each() -> None:
     for wrong in (
         {"hops": 2},
         {"hops": [3, 1]},
+        {"hops": [1, 9]},
+        {"answers": "Paris"},
         {"shape": "bell"},
         {"filters": {"colour": 1}},
         {"filters": {"noise": -1}},
