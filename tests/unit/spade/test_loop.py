@@ -109,14 +109,17 @@ def test_skills_come_in_turn_three_at_a_time() -> None:
 
 def curve(reward: str, seed: int, rounds: int = 8, trusted: bool = True) -> tuple[list[int], float, Loop]:
     """Pins of the bandit's best lock after each round, theta at the end, and the loop; the agent's cap is 8 steps."""
+    seeds, repeats = (12, 2) if reward == "metagym" else (6, 1)
     settings = config(
-        agent=f"scripted:learner?theta=4&gain={0.3 / rounds}&most=9",
+        agent=f"scripted:learner?theta=4&gain={1.8 / rounds / seeds / repeats}&most=9",
         designer="scripted:bandit?start=3",
         reward=reward,
+        # At its lower bound most programs of so few plays earn nothing, and a bandit of three arms finds no way up.
+        reward_options={"lower_bound": False} if reward == "metagym" else {},
         rounds=rounds,
         corpus=None,
-        seeds=6,
-        repeats=1,
+        seeds=seeds,
+        repeats=repeats,
         validation=TRIVIAL,
         seed=seed,
         keep_episodes=0,
