@@ -16,6 +16,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|\w*_\w*|[^\W\d_]+(?:['’][^\W\d_]+)*|\w+"
 # What stands around the values of a tool call: tags, the tool's name, names of arguments.
 _FRAME = re.compile(r'</?\w+>|"name"\s*:\s*"[^"]*"|"[^"]*"\s*:')
 _DIGITS = re.compile(r"\d(?:[\s.,;:/|_-]*\d)*")
+_POSSESSIVE = re.compile(r"['’][sS]\Z")
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -42,7 +43,8 @@ def leak_in(text: str, solution: Sequence[str], others: Sequence[Sequence[str]] 
 
     - if a number of the solution that is a value stands in it: in digits, as a word from three to twenty, or, from
       three digits on, with separators between the digits or backwards;
-    - if a word that is a value stands in it, unless it names the alternatives as well: every value of every seed;
+    - if a word that is a value stands in it, unless it names the alternatives as well: every value of every seed; a
+      word of several parts (``red_door``) stands in it if its parts do, one after the other;
     - if a whole action of several words, one of them a value, stands in it, and the player does not see the action;
     - if three actions that follow each other in this solution, and not in all, follow each other in it.
 
@@ -66,14 +68,16 @@ def leak_in(text: str, solution: Sequence[str], others: Sequence[Sequence[str]] 
             return f"the value {value!r} of a solution stands in it"
     alternatives = set().union(*rest) - vocabulary if rest else set()
     words = {value for value in alternatives | values if not value[0].isdigit()}
-    named = sorted(values & there)
-    if named and not (rest and len(words) > len(named) and words <= there):
+    spoken = _run(said)
+    told = {word for word in words if word in there or ("_" in word and _run(word.split("_")) in spoken)}
+    named = sorted(values & told)
+    if named and not (rest and len(words) > len(named) and words <= told):
         return f"the value {named[0]!r} of a solution stands in it"
     spread = {"".join(filter(str.isdigit, run)) for run in _DIGITS.findall(_plain(text))}
     for value in sorted(v for v in values if v.isdigit() and len(v) >= _LONG):
         if any(value in digits or value[::-1] in digits for digits in spread):
             return f"the value {value!r} of a solution stands in it, in another form"
-    seen, spoken = _run(_tokens(observation)), _run(said)
+    seen = _run(_tokens(observation))
     for action in solution:
         tokens = _tokens(action)
         if len(tokens) > 1 and values & set(tokens) and _run(tokens) in spoken and _run(tokens) not in seen:
@@ -95,8 +99,12 @@ def _triples(solution: Sequence[str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Compatibility forms folded: full-width and circled digits are digits."""
-    return unicodedata.normalize("NFKC", text)
+    """Compatibility forms folded, digits of all scripts as ASCII, characters without a form (zero width) left out."""
+    folded = unicodedata.normalize("NFKC", text)
+    if folded.isascii():
+        return folded
+    kept = (char for char in folded if unicodedata.category(char) != "Cf")
+    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in kept)
 
 
 def _tokens(text: str) -> list[str]:
@@ -106,6 +114,7 @@ def _tokens(text: str) -> list[str]:
         if token[0].isdigit():
             found.append(token.replace(",", ""))
         else:
+            token = _POSSESSIVE.sub("", token)
             folded = token if len(token) == 1 else token.casefold()
             found.append(_NUMBER_WORDS.get(folded, folded))
     return found

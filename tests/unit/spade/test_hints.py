@@ -265,6 +265,11 @@ CALL = ['<tool_call>{"name": "get_weather", "arguments": {"city": "Paris", "days
         ("It is 4711", (["\\boxed{say 4711}"], [["\\boxed{say 1}"]])),
         ("Ask for Paris.", (CALL, [[CALL[0].replace("Paris", "Rome")]])),
         ("The word is umbrella", (["umbrella"], [])),
+        ("Say \u0664\u0667\u0661\u0661.", CODES),  # the digits of another script
+        ("The umbrella's place is by the door", (["umbrella"], [])),
+        ("It is an um\u00adbrel\u200bla", (["umbrella"], [])),
+        ("Choose the red door.", (["open red_door"], [["open blue_door"], ["open green_gate"]])),
+        ("Choose Red-Door or blue door.", (["open red_door"], [["open blue_door"], ["open green_gate"]])),
     ],
 )
 def test_a_hint_that_gives_the_solution_away_is_found(hint, secret):
@@ -280,6 +285,8 @@ def test_a_hint_that_gives_the_solution_away_is_found(hint, secret):
     [
         ("Say the code that the wall shows, then open.", *CODES, ""),
         ("The doors are red, blue and green; watch the lamp above each.", *DOORS, ""),
+        ("There are a red door, a blue door and a green gate.", ["red_door"], [["blue_door"], ["green_gate"]], ""),
+        ("Multiply x by two.", ["X"], [["Y"], ["Z"]], ""),
         ("Turn left at a lamp and right at a bell.", *MOVES, ""),
         ("Halve the range with every guess.", ["guess 500", "guess 250"], [["guess 500", "guess 750"]], ""),
         (
