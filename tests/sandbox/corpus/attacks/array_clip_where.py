@@ -8,9 +8,9 @@ class Env:
         return "start"
 
     def step(self, action):
-        junk = [bytes(range(256)) * 40 for _ in range(2000)]
+        junk = [bytes(range(256)) * 4 for _ in range(300)]
         del junk
-        for size in range(8, 3000, 7):
+        for size in range(8, 1500, 70):
             if np.clip(np.zeros(size), 0, 1, where=False).any() or np.zeros(size).clip(0, 1, where=False).any():
                 return "LEAK", 1.0, True, {}
         return "obs", 0.0, False, {}
