@@ -35,6 +35,7 @@ from metagym.spade.pool import FixedPool, load_pool
 from metagym.spade.program import EnvProgram
 from metagym.spade.records import EnvRecord, Plays
 from metagym.spade.regret import Sequential, estimate_regret
+from metagym.spade.rewards import RewardBreakdown
 from metagym.spade.samplers import Examples
 from metagym.spade.slots import Attempt, Design, Paid, Played
 from metagym.spade.stand_ins import Brief, ScriptedDesigner, Seat, backend_of, load_seat
@@ -385,9 +386,7 @@ def _told(document: Document) -> dict[str, Any]:
     }
 
 
-def _unscored(cause: str) -> Any:
-    from metagym.spade.rewards import RewardBreakdown
-
+def _unscored(cause: str) -> RewardBreakdown:
     return RewardBreakdown(None, {}, True, f"the designer's call failed: {cause}"[:300])
 
 
