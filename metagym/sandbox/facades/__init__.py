@@ -13,8 +13,7 @@ or the machine's entropy, or trusts sizes or addresses.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from metagym.sandbox.facades import library
@@ -56,7 +55,7 @@ class _Library:
         self.tables = {table.module: table for table in library.tables(numpy)}
         self.names: dict[str, frozenset[str]] = {}
         self.shared: dict[str, Facade] = {}
-        self.recipes: list[_Recipe] = []
+        self.recipes: dict[str, _Recipe] = {}
         for module in sorted(self.tables, key=lambda name: -name.count(".")):  # children first
             table = self.tables[module]
             below = [name for name in self.tables if name.rpartition(".")[0] == module]
@@ -66,7 +65,7 @@ class _Library:
             if table.bound or None in children.values():
                 own = tuple((name, f"{module}.{name}") for name, child in children.items() if child is None)
                 eager = tuple(name for name, entry in table.entries.items() if entry.kind == "eager")
-                self.recipes.append((module, kind, own, eager, table.fill))
+                self.recipes[module] = kind, own, eager, table.fill
             else:
                 self.shared[module] = kind()
         self.aliases = {
@@ -77,21 +76,42 @@ class _Library:
         }
         self.names |= {alias: self.names[name] for alias, name in self.aliases.items()}
 
-    def bind(self, session: Session) -> Mapping[str, Facade]:
-        """All facades of a session: the shared ones and its own."""
-        made = self.shared.copy()
-        for module, kind, children, eager, fill in self.recipes:
-            values: dict[str, Any] = {name: made[path] for name, path in children}
-            if fill is not None:
-                values.update(zip(eager, fill(session), strict=True))
-            made[module] = bind_facade(kind, session, values)
-        for alias, module in self.aliases.items():
-            made[alias] = made[module]
-        return MappingProxyType(made)
+
+_Recipe = tuple[type[Facade], tuple[tuple[str, str], ...], tuple[str, ...], Any]
+"""Of a facade that each session has anew: class, children, eager names and what fills them."""
 
 
-_Recipe = tuple[str, type[Facade], tuple[tuple[str, str], ...], tuple[str, ...], Any]
-"""Of a facade that each session has anew: module, class, children, eager names and what fills them."""
+class _Modules(Mapping[str, Facade]):
+    """All facades of a session: the shared ones, and its own, each made when it is asked for.
+
+    A program imports few modules; to make all of them was half of a session's start and of the memory it touched.
+    """
+
+    __slots__ = ("__library", "__made", "__session")
+
+    def __init__(self, library: _Library, session: Session) -> None:
+        self.__library, self.__session = library, session
+        self.__made: dict[str, Facade] = {}
+
+    def __getitem__(self, name: str) -> Facade:
+        library = self.__library
+        name = library.aliases.get(name, name)
+        found = library.shared.get(name) or self.__made.get(name)
+        return self.__bound(name) if found is None else found
+
+    def __bound(self, name: str) -> Facade:
+        kind, children, eager, fill = self.__library.recipes[name]
+        values: dict[str, Any] = {child: self[path] for child, path in children}
+        if fill is not None:
+            values.update(zip(eager, fill(self.__session), strict=True))
+        found = self.__made[name] = bind_facade(kind, self.__session, values)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__library.names)
+
+    def __len__(self) -> int:
+        return len(self.__library.names)
 
 
 @functools.cache
@@ -111,7 +131,7 @@ def bind(seed: int, *, numpy: bool = True, print_to: Callable[[str], None] | Non
         The session; its `Session.modules` maps each name that may be imported to its facade.
     """
     session = Session(seed, print_to)
-    session.modules = _library(bool(numpy)).bind(session)
+    session.modules = _Modules(_library(bool(numpy)), session)
     return session
 
 
