@@ -176,9 +176,14 @@ def _named(template: str, origin: Origin) -> str:
 
 
 def redacted(text: str, answers: Sequence[str]) -> str:
-    """A text in which no answer stands: each becomes ``[hidden]``, whatever its case and spacing."""
+    """A text in which no answer stands: each becomes ``[hidden]``, whatever its case and spacing.
+
+    An article before it is no part of an answer, as in scoring: where the gold is "The Vash", "Vash" is hidden too.
+    """
     for answer in sorted(answers, key=len, reverse=True):
         parts = [re.escape(part) for part in re.findall(r"\w+", answer)]
+        if parts and parts[0].lower() in ("a", "an", "the") and len("".join(parts[1:])) >= 3:
+            del parts[0]
         if parts:
             text = re.sub(r"(?<!\w)" + r"[\W_]+".join(parts) + r"(?!\w)", "[hidden]", text, flags=re.IGNORECASE)
     return text

@@ -92,6 +92,8 @@ def test_d1_the_harder_half_alone_may_be_asked_for() -> None:
     batch = [tried("a?", True, True, False), tried("b?", True, False, False)]
     found, skipped, _ = lessons(batch, DistilSettings(most_rate=0.5))
     assert [one.tried.question for one in found] == ["b?"] and skipped == {"too-easy": 1}
+    half, _, _ = lessons([tried("c?", True, False)], DistilSettings(most_rate=0.5))
+    assert len(half) == 1  # the limit itself is within
 
 
 # --- D2
@@ -178,6 +180,9 @@ def test_d4_the_distillers_prompt_lacks_the_gold_unless_told_otherwise() -> None
 def test_d4_redaction_takes_whole_words_of_any_spelling() -> None:
     assert redacted("New  york, new-York; Yorkshire", ["New York", "York"]) == "[hidden], [hidden]; Yorkshire"
     assert redacted("anything", ["", "?"]) == "anything"
+    assert redacted("the Vash, a Vash; The A and a B", ["The Vash", "the a"]) == (
+        "the [hidden], a [hidden]; [hidden] and a B"
+    )
 
 
 # --- D5

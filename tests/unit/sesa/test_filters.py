@@ -47,6 +47,14 @@ def test_f4_each_refusal_has_its_name(
     assert code(question, answers, searches) == wanted
 
 
+def test_f4_a_limit_itself_is_within_it() -> None:
+    length, count = len(GOOD), len(GOOD.split())
+    assert code(GOOD, min_chars=length) == code(GOOD, max_chars=length) == code(GOOD, min_words=count) == ""
+    assert code(GOOD, min_chars=length + 1) == "too-short" and code(GOOD, max_chars=length - 1) == "too-long"
+    assert code(GOOD, min_words=count + 1) == "few-words"
+    assert code(GOOD, min_searches=2) == "" and code(GOOD, min_searches=3) == "few-searches"
+
+
 def test_f4_the_checks_come_in_ssps_order() -> None:
     assert code("Vash?", "Vash", ()) == "too-short"  # and not the answer in it, nor the lack of searches
     assert code("Is it true that the Vash is a river?", "Vash", ()) == "few-words"

@@ -11,7 +11,7 @@ from metagym.errors import BadInput
 from metagym.seeding import rng
 from metagym.sesa.diversity import bleu, clusters, distances, repetition
 from metagym.sesa.embedders import HashEmbedder
-from metagym.sesa.shaping import SHAPES, check_rollouts, load_shape, measure, shape_spec
+from metagym.sesa.shaping import SHAPES, Measured, check_rollouts, load_shape, measure, shape_spec
 from metagym.sesa.stand_ins import HopBandit
 
 BELLS = ("quadratic", "gaussian", "min", "spice")
@@ -48,6 +48,19 @@ def test_f1_a_moved_quadratic_is_ssps_formula_and_never_negative() -> None:
     shape = load_shape("quadratic?left=-0.2&right=1")
     assert shape(0.1) == 0.0 and shape(0.6) == pytest.approx(4 * 0.4 * 0.4)
     assert shape(0.6) == max(shape(s / 100) for s in range(101))
+
+
+@pytest.mark.parametrize(
+    "spec", ["quadratic?right=1.5", "quadratic?left=0.5&right=1.2", "gaussian?mu=0.9&sigma=1", "min", "spice"]
+)
+def test_f1_a_moved_bell_is_zero_at_both_ends_too(spec: str) -> None:
+    shape = load_shape(spec)
+    assert shape(0.0) == shape(1.0) == 0.0 < shape(0.5)
+
+
+def test_f7_as_many_scored_rollouts_as_asked_are_enough() -> None:
+    assert measure([True, False, None], 2) == Measured(0.5, 2, 1)
+    assert measure([True, False, None], 3) == Measured(None, 2, 1) and measure([], 1).rate is None
 
 
 @pytest.mark.parametrize("p", [round(0.05 * step, 2) for step in range(21)])
