@@ -7,9 +7,11 @@ corpus.
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from metagym.sandbox import AsyncProgram, Limits, Reset, SandboxPool, Step
 from metagym.sandbox.blocking import ProcessChannel
 from metagym.sandbox.loaders import BareLoader, LanguageLoader, Loader
 from metagym.sandbox.play import PlainPlayer
+from metagym.sandbox.pool import Switches
 from tests.support.sandbox import OWN_CORPUS, Header, header
 
 LONG = Limits(steps=10**7, cpu_s=600.0, call_s=20.0)
@@ -83,8 +86,14 @@ def batches(pool: SandboxPool, repeats: int, steps: int, sessions: int = 32) -> 
     return found
 
 
-def forks(pool: SandboxPool, count: int) -> list[float]:
-    """Time from asking for a worker to its first answer, confined, milliseconds."""
+def forks(pool: SandboxPool, count: int, pause: float = 0.0) -> list[float]:
+    """Time from asking for a worker to its first answer, confined, milliseconds.
+
+    Args:
+        pool: Where the next worker is forked ahead of time or is not.
+        count: Values.
+        pause: Seconds between them, in which a worker that was ordered ahead gets ready, as while a program loads.
+    """
     found = []
     for _ in range(count):
         started = time.perf_counter()
@@ -93,21 +102,23 @@ def forks(pool: SandboxPool, count: int) -> list[float]:
         found.append((time.perf_counter() - started) * 1e3)
         assert answer == ["ok", None]
         channel.close()
+        time.sleep(pause)
     return found
 
 
-def creations(pool: SandboxPool, sources: Sequence[str], repeats: int) -> list[float]:
-    """Programs created, reset and closed per second by one thread, one value per round over the corpus."""
+def creations(pool: SandboxPool, sources: Sequence[str], repeats: int, threads: int = 1) -> list[float]:
+    """Programs created, reset and closed per second, one value per round over the corpus."""
 
-    def one_round() -> None:
-        for source in sources:
-            with pool.load(source) as program:
-                program.reset()
+    def one(source: str) -> None:
+        with pool.load(source) as program:
+            program.reset()
 
-    return [len(sources) / seconds(one_round) for _ in range(repeats)]
+    with ThreadPoolExecutor(threads) as executor:
+        list(executor.map(one, sources[: 2 * threads]))
+        return [len(sources) / seconds(lambda: list(executor.map(one, sources))) for _ in range(repeats)]
 
 
-def creations_at_once(pool: SandboxPool, sources: Sequence[str], repeats: int, width: int = 4) -> list[float]:
+def creations_at_once(pool: SandboxPool, sources: Sequence[str], repeats: int, width: int) -> list[float]:
     """The same by coroutines, several programs under way at a time."""
 
     async def one(source: str, gate: asyncio.Semaphore) -> None:
@@ -262,24 +273,48 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
         rounds: Rounds over the corpus for the figures that need it.
     """
     plain = [source for source, _ in corpus(numpy=False).values()]
-    with SandboxPool() as pool, settled():
+    cores = len(os.sched_getaffinity(0))
+    with SandboxPool(switches=Switches(shelf=False, ahead=False)) as pool, settled():
+        figures = [at_most(5, "fork, confine and first answer", forks(pool, 20 * rounds), "ms")]
+    with SandboxPool(switches=Switches(shelf=False)) as pool, settled():
         loadable = [source for source in plain if _loads(pool, source)]
-        figures = [
+        figures += [
+            told("the same where the next worker stands ready", forks(pool, 20 * rounds, 0.02), "ms"),
+            at_least(
+                60,
+                "programs created and reset, each compiled, one by one",
+                creations(pool, loadable, rounds),
+                "/s",
+                f"{len(loadable)} programs of the corpus",
+            ),
+            at_least(
+                60,
+                "the same from a thread for each core",
+                creations(pool, loadable, rounds, cores),
+                "/s",
+                f"{cores} threads",
+            ),
+            told("the same by coroutines, 4 at a time", creations_at_once(pool, loadable, rounds, 4), "/s"),
+        ]
+        memory = private_memory(pool, loadable)
+    with SandboxPool() as pool, settled():
+        creations(pool, loadable, 1)
+        again = private_memory(pool, loadable)
+        figures += [
+            told("programs that the pool has compiled before, one by one", creations(pool, loadable, rounds), "/s"),
+            told("the same from a thread for each core", creations(pool, loadable, rounds, cores), "/s"),
             at_most(60, "a step, alone (round trip)", round_trips(pool, repeats, steps), "us", "median of each repeat"),
             told("a step in a batch of 32 sessions", batches(pool, repeats, max(1, steps // 20)), "us"),
             told("a session opened anew and reset, in a batch of 32", new_sessions(pool, repeats, 10), "ms"),
-            at_most(5, "fork, confine and first answer", forks(pool, 20 * rounds), "ms"),
-            at_least(
-                60, "programs of the corpus created and reset, one by one", creations(pool, loadable, rounds), "/s"
-            ),
-            told("the same, 4 at a time", creations_at_once(pool, loadable, rounds), "/s"),
             at_least(15_000, "steps over 4 workers with 8 sessions each", crowd(pool, repeats, steps // 10), "/s"),
             told("steps over 4 workers with 1 session each", crowd(pool, repeats, steps // 2, sessions=1), "/s"),
         ]
-        lengths = [len(source) for source in loadable]
-        memory = private_memory(pool, loadable)
-        if memory:
-            figures.append(at_most(5, "private memory of a worker, NumPy loaded", memory, "MiB", "over the corpus"))
+    lengths = [len(source) for source in loadable]
+    if memory:
+        figures += [
+            at_most(5, "private memory of a worker, NumPy loaded", memory, "MiB", "over the corpus"),
+            told("the same of a program that the pool has compiled before", again, "MiB"),
+        ]
     by_program = slowdowns(rounds, 5)
     medians = [statistics.median(values) for values in by_program.values()]
     slowest = max(by_program, key=lambda name: statistics.median(by_program[name]))
