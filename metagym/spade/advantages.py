@@ -1,4 +1,4 @@
-"""From rewards to advantages, each role and group on its own, and the choice of the best of a list.
+"""From rewards to advantages, each role and group on its own.
 
 A group is what shares a baseline: plays of one program for the agent, programs of one skill (or document) for the
 designer. What was not scored (None, NaN) gets no advantage and moves no mean.
@@ -14,11 +14,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from metagym.checks import number, shown, whole
 from metagym.errors import BadInput
-from metagym.seeding import check_seed, rng
 
 _ROUNDING = 1e-12
 """Scores that differ by less than this share of the largest differ by rounding alone."""
@@ -70,7 +67,7 @@ def advantages(
         scale: Multiplies every advantage (`designer_scale`).
 
     Raises:
-        BadInput: The lengths differ, the rule is unknown, or nothing in the batch is scored.
+        BadInput: The lengths differ, the rule is unknown, a reward is no number, or nothing in the batch is scored.
     """
     if rule not in _RULES:
         raise BadInput(f"rule is one of {', '.join(_RULES)}, got {shown(rule)}")
@@ -82,6 +79,8 @@ def advantages(
     if not any(reward is not None for reward in scored):
         raise BadInput(f"none of the {len(scored)} rewards of the batch is scored, so there is nothing to learn from")
     for index, group in enumerate(groups):
+        if not isinstance(group, Hashable):
+            raise BadInput(f"a group is a name or a number, got {shown(group)}")
         if scored[index] is not None:
             members.setdefault(group, []).append(index)
     values: list[float | None] = [None] * len(scored)
@@ -172,36 +171,14 @@ def designer_scale(actor: int, designer: int, interval: int, cap: float = 50.0) 
     return min(number("cap", cap, 0.0, above=True), ratio * whole("interval", interval, 1))
 
 
-def choose_top(values: Any, k: int, seed: int) -> list[int]:
-    """The indices of the k largest values, largest first; ties are broken by the seed, unscored ones never chosen.
-
-    Args:
-        values: n values, or an array of shape (n,) or (n, 1).
-        k: How many, >= 0.
-        seed: Decides among equal values.
-
-    Returns:
-        min(k, number of scored values) different indices.
-
-    Raises:
-        BadInput: The values have another shape, or an argument is out of range.
-    """
-    try:
-        array = np.asarray(values, dtype=float)  # None becomes NaN
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"values are numbers or None, got {shown(values)}") from error
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise BadInput(f"values have the shape (n,) or (n, 1), got {array.shape}")
-    order = [int(index) for index in np.flatnonzero(np.isfinite(array))]
-    rng(check_seed(seed), "choose_top").shuffle(order)
-    order.sort(key=lambda index: -array[index])  # stable: equal values stay in their shuffled order
-    return order[: whole("k", k, 0)]
-
-
 def _scored(rewards: Sequence[float | None]) -> list[float | None]:
-    return [None if reward is None or not math.isfinite(reward) else float(reward) for reward in rewards]
+    try:
+        if any(isinstance(reward, str) for reward in rewards):
+            raise TypeError
+        found = [None if reward is None else float(reward) for reward in rewards]
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"rewards are a list of numbers and None, got {shown(rewards)}") from None
+    return [None if reward is None or not math.isfinite(reward) else reward for reward in found]
 
 
 def _on_scored(rewards: Sequence[float | None], rule: Rule) -> list[float | None]:

@@ -356,6 +356,6 @@ def _weights(strategy: str, weights: Any, size: int) -> list[float] | None:
     if len(given) != size:
         raise BadInput(f"there is one weight for each document: {size} are needed, got {len(given)}")
     found = [number(f"weights[{index}]", value, 0) for index, value in enumerate(given)]
-    if not math.fsum(found):
-        raise BadInput("all weights are 0")
+    if not 0 < sum(found) < math.inf:
+        raise BadInput("all weights are 0" if not any(found) else "the sum of the weights is no finite number")
     return found

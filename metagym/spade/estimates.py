@@ -118,14 +118,14 @@ class RegretEstimate:
         Raises:
             BadInput: The object is no estimate.
         """
-        given = dict(data)
         try:
+            given = dict(data)
             for name in ("plain", "hinted"):
                 given[name] = Arm.from_json(given[name])
             for name in ("regret", "learnability", "teachable"):
                 given[name] = None if given[name] is None else Estimate.from_json(given[name])
             return cls(**given)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             names = ", ".join(field.name for field in fields(cls))
             raise BadInput(f"not an estimate of regret, which has {names}: {error!r}") from error
 

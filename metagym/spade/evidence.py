@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from metagym.checks import flag, number, settle, whole
+from metagym.checks import flag, number, settle, shown, whole
+from metagym.errors import BadInput
 from metagym.spade.estimates import RegretEstimate
 
 MIN_PLAYS = 2
@@ -49,7 +50,12 @@ class Evidence:
         for name in ("win_baseline", "novelty", "repetition", "leak", "skill_share"):
             settle(self, name, number, 0.0, 1.0, none=True)
         if self.history is not None:
-            points = tuple((number("win rate", w, 0.0, 1.0), whole("plays", n, 0)) for w, n in self.history)
+            try:
+                points = tuple((number("win rate", w, 0.0, 1.0), whole("plays", n, 0)) for w, n in self.history)
+            except BadInput:
+                raise
+            except (TypeError, ValueError) as error:
+                raise BadInput(f"history holds pairs (win rate, plays), got {shown(self.history)}") from error
             object.__setattr__(self, "history", points)
 
     @property

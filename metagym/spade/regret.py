@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,6 +106,8 @@ async def estimate_regret(
     Raises:
         BadInput: A setting is out of range, a seed stands twice, or the player returned no outcome.
     """
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise BadInput(f"seeds are a list of whole numbers, got {shown(seeds)}")
     planned = [check_seed(seed) for seed in seeds]
     if not planned or len(set(planned)) < len(planned):
         raise BadInput(f"seeds are at least one and all different, got {shown(list(seeds))}")

@@ -286,8 +286,8 @@ def preset(name: str, **options: Any) -> DesignerReward:
         UnknownName: There is no such preset.
         BadInput: It has no such option, or the option's value is out of range.
     """
-    if name not in PRESETS:
-        raise UnknownName(f"there is no reward {name!r}; there are {', '.join(PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise UnknownName(f"there is no reward {shown(name)}; there are {', '.join(PRESETS)}")
     try:
         return PRESETS[name](**options)
     except TypeError as error:

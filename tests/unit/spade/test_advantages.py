@@ -14,7 +14,6 @@ from metagym.spade.advantages import (
     EmaBaseline,
     advantages,
     center,
-    choose_top,
     designer_scale,
     ema_baseline,
     rloo,
@@ -137,6 +136,18 @@ def test_groups_of_a_batch_must_match():
         ema_baseline(EmaBaseline(), "agent", [1.0], [])
 
 
+@pytest.mark.parametrize("bad", [["1.5"], "12", [10**400], [[1.0]], [1j], np.zeros((2, 2)), 3, None])
+def test_rewards_that_are_no_numbers_are_refused(bad):
+    for rule in (center, zscore, rloo, lambda given: EmaBaseline().advantages("agent", "a", given)):
+        with pytest.raises(BadInput, match="numbers and None"):
+            rule(bad)
+
+
+def test_groups_have_names():
+    with pytest.raises(BadInput, match="a group is a name"):
+        advantages([1.0, 2.0], [["a"], ["b"]])
+
+
 # --- the designer's scale
 
 
@@ -147,29 +158,3 @@ def test_designer_scale_by_hand():
     assert designer_scale(0, 1, 4) == 0
     with pytest.raises(BadInput, match="designer"):
         designer_scale(10, 0, 4)
-
-
-# --- choosing
-
-
-@pytest.mark.parametrize("shape", [(5,), (5, 1)])
-@pytest.mark.parametrize("seed", range(5))
-def test_s29_the_highest_regrets_are_chosen_whatever_the_shape(shape, seed):
-    assert choose_top(np.array([0.1, 0.9, 0.3, 0.7, 0.2]).reshape(shape), 2, seed) == [1, 3]
-
-
-def test_s29_nan_is_never_chosen():
-    assert choose_top([math.nan, 0.5, None, 0.1, math.inf], 4, 0) == [1, 3]
-    assert choose_top([math.nan, None], 1, 0) == [] and choose_top([], 3, 0) == []
-
-
-def test_s29_ties_are_broken_by_seed():
-    chosen = [tuple(choose_top([0.5, 1.0, 0.5, 0.5], 2, seed)) for seed in range(60)]
-    assert {first for first, _ in chosen} == {1} and {second for _, second in chosen} == {0, 2, 3}
-    assert chosen == [tuple(choose_top([0.5, 1.0, 0.5, 0.5], 2, seed)) for seed in range(60)]
-
-
-@pytest.mark.parametrize("values", [np.zeros((5, 2)), np.zeros((1, 5)), np.zeros((2, 2, 1)), 0.5, ["a"], [[1], [2, 3]]])
-def test_s29_other_shapes_are_refused(values):
-    with pytest.raises(BadInput):
-        choose_top(values, 1, 0)

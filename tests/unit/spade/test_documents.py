@@ -141,6 +141,7 @@ def test_weights_decide_how_often():
         ({"weights": [1, 1, 1]}, "go together"),
         ({"strategy": "weighted", "weights": [1]}, "3 are needed, got 1"),
         ({"strategy": "weighted", "weights": [0, 0, 0]}, "all weights are 0"),
+        ({"strategy": "weighted", "weights": [1e308, 1e308, 1]}, "no finite number"),
         ({"strategy": "weighted", "weights": [1, float("nan"), 1]}, r"weights\[1\]"),
         ({"max_words": 0}, "max_words is at least 1"),
         ({"seed": -1}, "seed must be a non-negative integer"),

@@ -281,8 +281,9 @@ def test_outcome_survives_json_and_damaged_records_are_refused():
     assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome
     with pytest.raises(BadInput, match="not an outcome"):
         Outcome.from_json({"seeds": 3})
-    with pytest.raises(BadInput, match="not an estimate of regret"):
-        RegretEstimate.from_json({"plain": {}})
+    for damaged in ({"plain": {}}, {}, "regret", None):
+        with pytest.raises(BadInput, match="not an estimate of regret"):
+            RegretEstimate.from_json(damaged)
 
 
 # --- seeds
@@ -382,6 +383,8 @@ def test_an_exception_of_the_player_ends_the_estimate_and_its_other_plays():
         ({"seeds": []}, "seeds"),
         ({"seeds": [1, 1]}, "seeds"),
         ({"seeds": [-1]}, "seed"),
+        ({"seeds": None}, "seeds are a list"),
+        ({"seeds": "12"}, "seeds are a list"),
         ({"repeats": 0}, "repeats"),
         ({"estimator": "both"}, "estimator"),
         ({"hint": 3}, "hint"),

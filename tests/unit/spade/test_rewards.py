@@ -275,6 +275,8 @@ def test_unmeasured_evidence_is_none_and_leaves_the_reward_unscored(term):
     ):
         assert term.value(nothing) is None
         found = DesignerReward("one", ((1.0, MinP() if term.name == "novelty" else Novelty()), (2.0, term)))(nothing)
+        charged = DesignerReward("charged", ((1.0, Validity()), (-2.0, term)))(nothing)
+        assert charged.total is None and term.name in charged.reason
         assert found.total is None and found.masked and term.name in found.reason and found.terms[term.name] is None
         assert DesignerReward("off", ((1.0, Validity()), (0.0, term)))(nothing).total == 0.0
 
@@ -397,6 +399,8 @@ def test_every_term_is_public():
         lambda: Evidence(valid=1),
         lambda: Evidence(valid=True, novelty=1.5),
         lambda: Evidence(valid=True, history=((2.0, 1),)),
+        lambda: Evidence(valid=True, history=(0.5, 1)),
+        lambda: Evidence(valid=True, history=3),
         lambda: DesignerReward("none", ()),
         lambda: DesignerReward("twice", ((1.0, MinP()), (1.0, MinP()))),
         lambda: DesignerReward("weight", ((math.nan, MinP()),)),
@@ -410,9 +414,10 @@ def test_unusable_settings_are_refused(make):
         make()
 
 
-def test_an_unknown_preset_lists_the_known_ones():
+@pytest.mark.parametrize("name", ["absolute", None, ["metagym"]])
+def test_an_unknown_preset_lists_the_known_ones(name):
     with pytest.raises(UnknownName, match="spade_blend.*metagym"):
-        preset("absolute")
+        preset(name)
 
 
 def test_a_term_that_is_no_number_is_named():
