@@ -263,6 +263,11 @@ def test_near_duplicates_are_left_out_whatever_the_order_of_draws():
     assert not NearDuplicates(frozen()).dropped
 
 
+def test_the_threshold_itself_is_a_near_duplicate():
+    source = ListSource("toy", [Document.of("one two three four", "0"), Document.of("one two three four five", "1")])
+    assert len(NearDuplicates(source, 0.8, 1).dropped) == 1 and not NearDuplicates(source, 0.81, 1).dropped
+
+
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12))
 @settings(deadline=None, max_examples=60)
 def test_similarity_of_shingles_is_a_similarity(left, right):

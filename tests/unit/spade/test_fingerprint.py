@@ -148,6 +148,13 @@ def test_other_programs_are_far_and_changed_ones_near() -> None:
     assert nearest(lock, []) == []
 
 
+def test_what_stands_twice_counts_twice() -> None:
+    once = "def f(a):\n    if a > 1:\n        a = g(a) + h(a, 2)\n"
+    found = [ast_fingerprint(once + "\n".join([once.partition("\n")[2]] * more) + "\n") for more in (0, 1, 9)]
+    assert found[0].size < found[1].size < found[2].size
+    assert found[0].similarity(found[1]) > 2 * found[0].similarity(found[2]) > 0
+
+
 def test_programs_of_other_hands_are_far_from_each_other(shared_dir: Path) -> None:
     found = [ast_fingerprint(path.read_text()) for path in sorted((shared_dir / "sandbox_corpus/benign").glob("*.py"))]
     assert len(found) > 20

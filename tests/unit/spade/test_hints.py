@@ -266,6 +266,7 @@ CALL = ['<tool_call>{"name": "get_weather", "arguments": {"city": "Paris", "days
         ("Ask for Paris.", (CALL, [[CALL[0].replace("Paris", "Rome")]])),
         ("The word is umbrella", (["umbrella"], [])),
         ("Say \u0664\u0667\u0661\u0661.", CODES),  # the digits of another script
+        ("Choose red.", (["open red"], [["open 5"], ["open 7"]])),  # there is no other colour to name beside it
         ("The umbrella's place is by the door", (["umbrella"], [])),
         ("It is an um\u00adbrel\u200bla", (["umbrella"], [])),
         ("Choose the red door.", (["open red_door"], [["open blue_door"], ["open green_gate"]])),
