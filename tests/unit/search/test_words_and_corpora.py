@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metagym.errors import BadInput
 from metagym.search import Corpus, Passage, query_words, read_corpus, words, write_corpus
+from metagym.search.ranking import best
 from metagym.search.words import LONGEST_WORD, QUERY_WORDS, STOP_WORDS
 
 ANY_TEXT = st.text(st.characters(), max_size=200)  # lone surrogates and control characters too
@@ -120,3 +122,9 @@ def test_equal_digests_in_another_process(tmp_path: Path) -> None:
     code = f"from metagym.search import read_corpus; print(read_corpus({json.dumps(str(path))}).digest)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == read_corpus(path).digest
+
+
+def test_scores_that_round_to_the_same_are_ordered_by_position() -> None:
+    scores = np.array([1.00001, *[0.5] * 9, 1.00004, 0.0, -1.0])
+    assert best(scores, 1) == [(0, 1.0)] and best(scores, 2) == [(0, 1.0), (10, 1.0)]
+    assert best(scores, 3)[2] == (1, 0.5) and len(best(scores, 99)) == 11

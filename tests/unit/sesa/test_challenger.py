@@ -7,6 +7,7 @@ import pytest
 
 from metagym.episodes import Status
 from metagym.errors import BadInput, SearchUnavailable
+from metagym.search import Corpus, Passage, searcher_of
 from metagym.sesa import SkillBank
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.challenger import Challenge, ask, challenger_prompt, vet
@@ -124,6 +125,16 @@ def test_verification_fails_closed_and_needs_somebody_who_verifies() -> None:
     for text, code in (("Answer: Vash", ""), ("Answer: Dorn", "verify-wrong"), (None, "verify-failed")):
         (one,) = wait(vet([asked(*TURNS)], FilterSettings(), verifier=says(text)))
         assert (one.rejected.code if one.rejected else "") == code
+
+
+def test_noise_is_never_the_challenges_own_passages() -> None:
+    elsewhere = searcher_of("fts5", Corpus([Passage("9", '"Far Isle"\nThe Vash is far from Tamsin.')]))
+    mine = asked(*TURNS)
+    other = asked("<search> Tamsin </search>", "<search> Vash </search>", TURNS[2], search=elsewhere)
+    judge = Recording(says("Answer: Vash"))
+    for seed in range(8):
+        wait(vet([mine, other], FilterSettings(noise=1), verifier=judge, seed=seed))
+    assert len(judge.requests) == 16 and all("Far Isle" in one.messages[1].content for one in judge.requests)
 
 
 def test_the_verifier_reads_the_challengers_passages_and_those_of_others() -> None:
