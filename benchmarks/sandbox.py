@@ -86,14 +86,8 @@ def batches(pool: SandboxPool, repeats: int, steps: int, sessions: int = 32) -> 
     return found
 
 
-def forks(pool: SandboxPool, count: int, pause: float = 0.0) -> list[float]:
-    """Time from asking for a worker to its first answer, confined, milliseconds.
-
-    Args:
-        pool: Where the next worker is forked ahead of time or is not.
-        count: Values.
-        pause: Seconds between them, in which a worker that was ordered ahead gets ready, as while a program loads.
-    """
+def forks(pool: SandboxPool, count: int) -> list[float]:
+    """Time from asking for a worker to its first answer, confined, milliseconds."""
     found = []
     for _ in range(count):
         started = time.perf_counter()
@@ -102,7 +96,6 @@ def forks(pool: SandboxPool, count: int, pause: float = 0.0) -> list[float]:
         found.append((time.perf_counter() - started) * 1e3)
         assert answer == ["ok", None]
         channel.close()
-        time.sleep(pause)
     return found
 
 
@@ -274,12 +267,10 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
     """
     plain = [source for source, _ in corpus(numpy=False).values()]
     cores = len(os.sched_getaffinity(0))
-    with SandboxPool(switches=Switches(shelf=False, ahead=False)) as pool, settled():
-        figures = [at_most(5, "fork, confine and first answer", forks(pool, 20 * rounds), "ms")]
     with SandboxPool(switches=Switches(shelf=False)) as pool, settled():
         loadable = [source for source in plain if _loads(pool, source)]
-        figures += [
-            told("the same where the next worker stands ready", forks(pool, 20 * rounds, 0.02), "ms"),
+        figures = [
+            at_most(5, "fork, confine and first answer", forks(pool, 20 * rounds), "ms"),
             at_least(
                 60,
                 "programs created and reset, each compiled, one by one",

@@ -44,14 +44,12 @@ class Switches:
         without: Layers of the system that are not applied.
         keep_root: A zygote started by root stays root.
         shelf: A program that was compiled once is not compiled again.
-        ahead: The next worker is forked while the one before it loads its program.
     """
 
     language: bool = True
     without: tuple[str, ...] = ()
     keep_root: bool = False
     shelf: bool = True
-    ahead: bool = True
 
 
 class SandboxPool:
@@ -245,7 +243,7 @@ class SandboxPool:
         return ProcessChannel(self._fork(limits), limits, self._required)
 
     def _fork(self, limits: Limits) -> WorkerProcess:
-        return self._running().fork(limits, self._switches.ahead)
+        return self._running().fork(limits)
 
     def _running(self) -> ZygoteProcess:
         if self._owner != os.getpid():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -63,12 +62,6 @@ class WorkerProcess:
                 with contextlib.suppress(OSError):
                     signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
-    def lives(self) -> bool:
-        """Whether it has not ended."""
-        poll = select.poll()
-        poll.register(self._pidfd, select.POLLIN)
-        return not poll.poll(0)
-
     def kill(self) -> None:
         """Ends the worker at once and frees its descriptors; a second call does nothing."""
         self.signal()
@@ -99,12 +92,8 @@ class ZygoteProcess:
     """
 
     def __init__(self, settings: Mapping[str, Any], hash_seed: int) -> None:
-        # Reentrant: a pool that is collected while its lock is held here is closed by the same thread.
-        self._lock, self._owner = threading.RLock(), os.getpid()
+        self._lock, self._owner = threading.Lock(), os.getpid()
         self._number = 0
-        self._last: Limits | None = None
-        self._ordered: tuple[int, Limits, socket.socket] | None = None
-        self._spare: tuple[Limits, WorkerProcess] | None = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         boot = {
             "path": [path for path in sys.path if os.path.isabs(path)],
@@ -144,60 +133,16 @@ class ZygoteProcess:
         """Whether it still runs."""
         return self._process.poll() is None
 
-    def fork(self, limits: Limits, ahead: bool = False) -> WorkerProcess:
+    def fork(self, limits: Limits) -> WorkerProcess:
         """A new worker, which is about to confine itself.
-
-        Args:
-            limits: Its limits.
-            ahead: From the second worker with the same limits on, order the next one as well: it confines itself and
-                waits while this one loads its program.
 
         Raises:
             SandboxUnavailable: The zygote is gone or cannot fork.
         """
-        with self._lock:
-            self._fetch()
-            worker = self._taken(limits)
-            if worker is None:
-                number, ours = self._order(limits)
-                worker = self._forked(number, ours)
-            if ahead and self._last == limits:
-                with contextlib.suppress(SandboxUnavailable):  # the next call tells
-                    number, ours = self._order(limits)
-                    self._ordered = number, limits, ours
-            self._last = limits if ahead else None
-            return worker
-
-    def _taken(self, limits: Limits) -> WorkerProcess | None:
-        """The spare worker, if it has these limits and lives."""
-        if self._spare is None:
-            return None
-        (made_for, worker), self._spare = self._spare, None
-        if made_for == limits and worker.lives():
-            return worker
-        worker.kill()
-        return None
-
-    def _fetch(self) -> None:
-        """Takes in the answer to what was ordered ahead."""
-        if self._ordered is None:
-            return
-        (number, limits, ours), self._ordered = self._ordered, None
-        with contextlib.suppress(SandboxUnavailable):  # told where a worker is wanted
-            self._spare = limits, self._forked(number, ours)
-
-    def _order(self, limits: Limits) -> tuple[int, socket.socket]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with theirs:
-                return self._send({"do": "fork", "limits": limits.to_json()}, theirs), ours
-        except BaseException:
-            ours.close()
-            raise
-
-    def _forked(self, number: int, ours: socket.socket) -> WorkerProcess:
-        try:
-            answer, fds = self._receive(number, "fork")
+                answer, fds = self._ask({"do": "fork", "limits": limits.to_json()}, theirs)
             return WorkerProcess(self, ours, answer["pid"], fds[0])
         except BaseException:
             ours.close()
@@ -209,9 +154,7 @@ class ZygoteProcess:
         Raises:
             SandboxUnavailable: The zygote is gone.
         """
-        with self._lock:
-            self._fetch()
-            return self._receive(self._send({"do": "status", "pid": pid}), "fork")[0]["status"]
+        return self._ask({"do": "status", "pid": pid})[0]["status"]
 
     def close(self) -> None:
         """Ends the zygote and with it every worker; waits until they are gone."""
@@ -223,21 +166,16 @@ class ZygoteProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()  # the workers' parent-death signal ends them
             self._process.wait()
-        with self._lock:
-            if self._ordered is not None:
-                self._ordered[2].close()
-            if self._spare is not None:
-                self._spare[1].kill()
-            self._ordered = self._spare = None
 
-    def _send(self, message: dict[str, Any], *sockets: socket.socket) -> int:
-        self._number += 1
-        message["n"] = self._number
-        try:
-            socket.send_fds(self._control, [json.dumps(message).encode()], [sock.fileno() for sock in sockets])
-        except OSError as error:
-            raise SandboxUnavailable("fork", f"the zygote is gone: {error.strerror}") from None
-        return self._number
+    def _ask(self, message: dict[str, Any], *sockets: socket.socket) -> tuple[dict[str, Any], list[int]]:
+        with self._lock:
+            self._number += 1
+            message["n"] = self._number
+            try:
+                socket.send_fds(self._control, [json.dumps(message).encode()], [sock.fileno() for sock in sockets])
+            except OSError as error:
+                raise SandboxUnavailable("fork", f"the zygote is gone: {error.strerror}") from None
+            return self._receive(self._number, "fork")
 
     def _receive(self, number: int, layer: str) -> tuple[dict[str, Any], list[int]]:
         until = time.monotonic() + START_S

@@ -13,9 +13,8 @@ from tests.support.sandbox import CORPUS_LIMITS
 
 @pytest.fixture(scope="session")
 def bare_pool() -> Iterator[SandboxPool]:
-    """Every layer but the language's: programs are plain Python. No spare worker: its descriptors would be counted."""
-    switches = Switches(language=False, ahead=False)
-    with SandboxPool(numpy=False, switches=switches, limits=Limits(call_s=1.0)) as pool:
+    """Every layer but the language's: programs are plain Python."""
+    with SandboxPool(numpy=False, switches=Switches(language=False), limits=Limits(call_s=1.0)) as pool:
         yield pool
 
 

@@ -19,7 +19,7 @@ from metagym.sandbox.pool import Switches
 from tests.support.sandbox import alive, children, descriptors, env, gone
 
 HANG = env("while True: pass")
-BARE = Switches(language=False, ahead=False)
+BARE = Switches(language=False)
 
 
 def pool(**more: object) -> SandboxPool:
@@ -212,63 +212,4 @@ def test_a_thousand_programs_leave_nothing_behind() -> None:
             time.sleep(0.01)
         assert children(sandbox.zygote_pid) == []
         assert descriptors() == before + 1 + 0  # the control socket
-    assert descriptors() == before and set(children()) == had
-
-
-def test_the_next_worker_stands_ready_from_the_second_program_on() -> None:
-    before, had = descriptors(), set(children())
-    with SandboxPool(numpy=False, switches=Switches(language=False)) as sandbox:
-        pids = []
-        for number in range(4):
-            with sandbox.load(env("pass")) as program:
-                assert program.step is not None and program.reset()[0] == "start"
-                pids.append(worker_pid(program))
-                zygote = sandbox._zygote
-                assert zygote is not None and (zygote._ordered is not None) == (number > 0)
-        assert len(set(pids)) == 4
-        zygote._fetch()
-        assert zygote._spare is not None
-        spare = zygote._spare[1]
-        assert spare.lives() and spare.pid in children(zygote.pid)
-        with sandbox.load(env("pass")) as program:
-            assert worker_pid(program) == spare.pid
-    assert gone(spare.pid) and descriptors() == before and set(children()) == had
-
-
-def test_a_spare_worker_that_died_or_has_other_limits_is_not_used() -> None:
-    with SandboxPool(numpy=False, switches=Switches(language=False)) as sandbox:
-        for _ in range(2):
-            sandbox.load(env("pass")).close()
-        zygote = sandbox._zygote
-        assert zygote is not None
-        zygote._fetch()
-        assert zygote._spare is not None
-        os.kill(zygote._spare[1].pid, signal.SIGKILL)
-        while zygote._spare[1].lives():
-            time.sleep(0.001)
-        with sandbox.load(env("pass")) as program:
-            assert program.reset()[0] == "start"
-        zygote._fetch()
-        assert zygote._spare is not None
-        spare = zygote._spare[1]
-        tight = Limits(call_s=0.05)
-        with sandbox.load(HANG, limits=tight) as program:
-            assert worker_pid(program) != spare.pid and gone(spare.pid)
-            program.reset()
-            with pytest.raises(ProgramKilled, match="0.05 s"):
-                program.step("go")
-        assert zygote._spare is None and zygote._ordered is None
-
-
-def test_a_zygote_killed_with_an_order_under_way_is_replaced() -> None:
-    before, had = descriptors(), set(children())
-    with SandboxPool(numpy=False, switches=Switches(language=False)) as sandbox:
-        for _ in range(2):
-            sandbox.load(env("pass")).close()
-        assert sandbox.zygote_pid is not None
-        os.kill(sandbox.zygote_pid, signal.SIGKILL)
-        while sandbox._zygote is not None and sandbox._zygote.alive():
-            time.sleep(0.001)
-        with sandbox.load(env("pass")) as program:
-            assert program.reset()[0] == "start"
     assert descriptors() == before and set(children()) == had
