@@ -9,6 +9,7 @@ from metagym.answers import AnswerScorer
 from metagym.chat.types import ChatModel
 from metagym.episodes import Episode, Status
 from metagym.search import Searcher
+from metagym.searching import neutral
 from metagym.seeding import derive
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.contexts import SolverContext
@@ -28,8 +29,11 @@ ROLLOUTS = 5
 
 
 def solver_prompt(context: SolverContext) -> str:
-    """The solver's first message; without skills it is, byte for byte, that of a solver that never had any."""
-    return f"{INSTRUCTIONS}{context.skills.text}Question: {context.question.strip()}\n"
+    """The solver's first message; without skills it is, byte for byte, that of a solver that never had any.
+
+    A question is text of another model: what looks like a tag of a prompt in it is shown as one that is none.
+    """
+    return f"{INSTRUCTIONS}{context.skills.text}Question: {neutral(context.question.strip())}\n"
 
 
 async def solve(
