@@ -416,6 +416,23 @@ def test_a_clear_regret_ends_the_plays_and_says_so():
     assert found.regret.method.endswith("98.75%") and found.regret.low > 0
 
 
+@pytest.mark.parametrize(("alpha", "looks"), [(0.0624, 2), (0.0626, 1)])
+@pytest.mark.parametrize(("p", "q"), [(0.0, 1.0), (1.0, 0.0)])
+def test_each_look_has_its_share_of_alpha(alpha, looks, p, q):
+    # 6 of 6 to one side: p = 2 / 2^6 = 0.03125, half of 0.0625
+    rule = Sequential(looks=2, alpha=alpha)
+    found = estimate_regret_sync("p", "a", range(12), "hint", player=Coins(p, q), sequential=rule)
+    assert (found.looks, found.stopped_early) == (looks, looks == 1)
+
+
+def test_with_repeats_the_interval_decides_on_either_side():
+    for p, q in ((0.0, 1.0), (1.0, 0.0)):
+        found = estimate_regret_sync(
+            "p", "a", range(32), "hint", repeats=2, player=Coins(p, q), sequential=Sequential(looks=2)
+        )
+        assert found.stopped_early and (found.regret.low > 0 or found.regret.high < 0)
+
+
 def test_an_unclear_regret_uses_the_budget():
     player = Coins(p=0.5, q=0.5)
     found = estimate_regret_sync("p", "a", range(16), "hint", player=player, sequential=Sequential(looks=4))
