@@ -111,6 +111,25 @@ def creations(pool: SandboxPool, sources: Sequence[str], repeats: int, threads: 
         return [len(sources) / seconds(lambda: list(executor.map(one, sources))) for _ in range(repeats)]
 
 
+def processor_times(pool: SandboxPool, sources: Sequence[str], repeats: int) -> list[float]:
+    """Processor time of a program created, reset and closed, milliseconds: caller, zygote and worker together.
+
+    What other work the machine has moves it far less than it moves the programs per second.
+    """
+
+    def spent() -> float:
+        time.sleep(0.1)  # until the last worker is reaped, which is when its time is counted
+        fields = Path(f"/proc/{pool.zygote_pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return time.process_time() + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    found = []
+    for _ in range(repeats):
+        before = spent()
+        creations(pool, sources, 1)
+        found.append((spent() - before) / (len(sources) + 2) * 1e3)
+    return found
+
+
 def creations_at_once(pool: SandboxPool, sources: Sequence[str], repeats: int, width: int) -> list[float]:
     """The same by coroutines, several programs under way at a time."""
 
@@ -286,6 +305,7 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
                 f"{cores} threads",
             ),
             told("the same by coroutines, 4 at a time", creations_at_once(pool, loadable, rounds, 4), "/s"),
+            told("processor time of one, all processes", processor_times(pool, loadable, rounds), "ms"),
         ]
         memory = private_memory(pool, loadable)
     with SandboxPool() as pool, settled():
@@ -294,6 +314,7 @@ def report(repeats: int = 9, steps: int = 1_000, rounds: int = 3) -> Report:
         figures += [
             told("programs that the pool has compiled before, one by one", creations(pool, loadable, rounds), "/s"),
             told("the same from a thread for each core", creations(pool, loadable, rounds, cores), "/s"),
+            told("processor time of one, all processes", processor_times(pool, loadable, rounds), "ms"),
             at_most(60, "a step, alone (round trip)", round_trips(pool, repeats, steps), "us", "median of each repeat"),
             told("a step in a batch of 32 sessions", batches(pool, repeats, max(1, steps // 20)), "us"),
             told("a session opened anew and reset, in a batch of 32", new_sessions(pool, repeats, 10), "ms"),
