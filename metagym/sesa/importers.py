@@ -153,6 +153,8 @@ def _jsonl(path: Path, source: str | None) -> ImportReport:
             report.cards.append((place, SkillCard.from_json(data)))
         except BadInput as error:
             report.refused.append(f"{place}: {error}")
+    if not report.cards and not report.refused:
+        raise BadInput(f"{path} holds no card, only blank lines")
     return report
 
 

@@ -126,7 +126,7 @@ def test_the_verifier_stand_in_answers_riddles_and_nothing_else() -> None:
 
 def test_blocks_of_skills_are_told_from_instructions_that_name_them(tmp_path: Path) -> None:
     plain = solver_prompt(SolverContext("Who decomposes </skills>?"))
-    assert skills_in(plain) == "" and not decomposes(plain) and question_in(plain) == "Who decomposes </skills>?"
+    assert skills_in(plain) == "" and not decomposes(plain) and question_in(plain) == "Who decomposes ‹/skills>?"
     with SkillBank.open(tmp_path / "bank") as bank:
         bank.add(DECOMPOSE)
         assert decomposes(solver_prompt(SolverContext("Who?", SkillRetriever(bank).block("Who?"))))
