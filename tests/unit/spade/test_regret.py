@@ -6,6 +6,7 @@ import math
 import statistics
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from benchmarks.spade_rewards import Archetype, coverage, estimates, plays
 from metagym import stats
 from metagym.errors import BadInput, BudgetExceeded
 from metagym.seeding import rng
+from metagym.spade.estimates import _expanded
 from metagym.spade.regret import (
     FAILURES,
     HINTED,
@@ -414,6 +416,27 @@ def test_a_clear_regret_ends_the_plays_and_says_so():
     found = estimate_regret_sync("p", "a", range(32), "hint", player=player, sequential=Sequential(looks=4))
     assert found.stopped_early and found.looks == 1 and len(player.calls) == 16  # 8 of 8: p = 2/2^8 < 0.05/4
     assert found.regret.method.endswith("98.75%") and found.regret.low > 0
+
+
+def test_a_seed_with_one_failed_play_counts_in_no_arm():
+    # What is left of such a seed is no fair draw of it: hard plays may be those that fail.
+    plain = [Outcome(seed, repeat, success=True) for seed in range(3) for repeat in range(2)]
+    hinted = [Outcome(seed, repeat, HINTED, success=True) for seed in range(3) for repeat in range(2)]
+    plain[1] = Outcome(0, 1, failure="agent_error")
+    for binary in (True, False):
+        given = (
+            [replace(play, ret=None if play.failure else 1.0) for play in plain],
+            [replace(play, ret=1.0) for play in hinted],
+        )
+        found = estimate(*given, binary=binary)
+        assert (found.regret.n, found.regret.unscored, found.plain.counted, found.hinted.counted) == (2, 1, 4, 4)
+        assert (found.plain.plays, found.plain.scored) == (6, 5)
+
+
+@pytest.mark.parametrize(("n", "t"), [(5, 2.776445), (8, 2.364624), (16, 2.131450), (31, 2.042272), (201, 1.971896)])
+def test_the_bootstrap_is_as_wide_as_the_t_interval(n, t):
+    tail = statistics.NormalDist().cdf(-math.sqrt(n / (n - 1)) * t)
+    assert _expanded(0.95, n) == pytest.approx(1 - 2 * tail, abs=2e-5)
 
 
 @pytest.mark.parametrize(("alpha", "looks"), [(0.0624, 2), (0.0626, 1)])
