@@ -1,7 +1,7 @@
 """Stage 9: the answer does not stand in what the player sees, nor in the hint.
 
 A word of the solution in an observation is no leak by itself: commands are listed, options are named, a user says which
-city to fly to. What is a leak is decided by comparing seeds, in three rules. Texts are read as words (letters, digits;
+city to fly to. What is a leak is decided by comparing seeds, in four rules. Texts are read as words (letters, digits;
 case does not matter); the vocabulary is every word that all seeds' first observations, or all seeds' solutions, have in
 common; the other words of a solution are its *distinctive* words.
 
@@ -12,14 +12,17 @@ common; the other words of a solution are its *distinctive* words.
   but for their distinctive words (on at least half of the seeds; a number that is told to all, as a limit, may be an
   answer by chance), and on each of those seeds each distinctive word follows one fixed word, or pair of words, in at
   least half of the places where that stands. At least three different answers must be seen.
+* **In a row** (not for tool calls): the solution's words (two at least) that not all solutions have in common stand
+  one after another, as in "the pins were 12, 40 and 7"; words that are shown on all seeds may stand between them.
+  Seeds are counted as for the whole solution.
 * **Hint**: on at least half of the seeds the hint tells a value of its own seed's solution by the rules of
   `metagym.spade.leaks.leak_in`, or three of its actions in a row; and those of other seeds less than half as often.
 
 What is shown are observations, and what of the info an agent may see. For the whole solution, those before the
 solution's last action is given, of the reference episode and of all other policies, the end of lost episodes included
-(what is told there is remembered). For the recipe, only what shows itself to a player who does nothing sensible: the
-first observation, and the episodes of no-op and of garbage to their ends. A code that is read by opening a drawer may
-be copied; one that lies on the table may not.
+(what is told there is remembered). For the recipe and the row, only what shows itself to a player who does nothing
+sensible: the first observation, and the episodes of no-op and of garbage to their ends. A code that is read by opening
+a drawer may be copied; one that lies on the table may not.
 """
 
 from __future__ import annotations
@@ -57,14 +60,18 @@ def check_leaks(program: EnvProgram, found: Sequence[Reference], shown: Sequence
     solutions = [[words(action) for action in reference.actions] for reference in found]
     common = _vocabulary(found, solutions)
     texts = [_seen(reference, shown) for reference in found]
-    if _stands(solutions, lambda answer, seed: _whole_in(solutions[answer], texts[seed])):
+    idle = [_shown_to_idle(reference, shown) for reference in found]
+    told, played = _in_all(idle), _in_all(solutions)
+    copied = program.action_format != "tool_call"
+    if _stands(solutions, lambda answer, seed: _whole_in(solutions[answer], texts[seed])) or (
+        copied and _stands(solutions, lambda answer, seed: _row_in(solutions[answer], idle[seed], played, told))
+    ):
         raise Refusal(
             "answer_in_observation",
             "the observations of a seed hold its whole reference solution: show what the player needs to find it, and "
             "tell it at no time, not even when the episode is lost",
         )
-    idle = [_shown_to_idle(reference, shown) for reference in found]
-    places = None if program.action_format == "tool_call" else _recipe(solutions, common, idle)
+    places = _recipe(solutions, common, idle) if copied else None
     if places is not None:
         raise Refusal(
             "answer_in_observation",
@@ -89,8 +96,12 @@ def words(text: str) -> Words:
 def _vocabulary(found: Sequence[Reference], solutions: Sequence[Sequence[Words]]) -> set[str]:
     """Words that tell nothing about a seed."""
     observed = set.intersection(*(set(words(str(reference.walk.steps[0].observation))) for reference in found))
-    played = set.intersection(*({word for action in solution for word in action} for solution in solutions))
-    return observed | played
+    return observed | _in_all(solutions)
+
+
+def _in_all(groups: Sequence[Sequence[Words]]) -> set[str]:
+    """Words that stand in every group of texts."""
+    return set.intersection(*({word for text in group for word in text} for group in groups))
 
 
 def _told_by_hint(found: Sequence[Reference], answer: int, seed: int) -> bool:
@@ -152,6 +163,13 @@ def _whole_in(solution: Sequence[Words], texts: Sequence[Words]) -> bool:
     if len(solution) < 2 or len(run) < 3:
         return False
     return any(_has_run(text, run) for text in texts)
+
+
+def _row_in(solution: Sequence[Words], texts: Sequence[Words], played: set[str], told: set[str]) -> bool:
+    """Whether what is the solution's own stands in a row in a text, where what all texts tell is passed over."""
+    run = tuple(word for action in solution for word in action if word not in played)
+    passed = told.difference(run)
+    return len(run) > 1 and any(_has_run(tuple(word for word in text if word not in passed), run) for text in texts)
 
 
 def _steps_in(solution: Sequence[Words], text: Words) -> bool:

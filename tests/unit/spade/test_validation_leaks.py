@@ -1,4 +1,4 @@
-"""The three rules of stage 9: what is a leak, and what only looks like one."""
+"""The four rules of stage 9: what is a leak, and what only looks like one."""
 
 from __future__ import annotations
 
@@ -86,6 +86,27 @@ def test_a_whole_solution_is_a_leak_wherever_it_is_told(separator: str) -> None:
 
     assert judged(walk, path) == OBSERVATION
     assert judged(walk, lambda seed: "A maze.", last=path) == OBSERVATION
+
+
+def pins(seed: int) -> list[str]:
+    return [f"turn {rng(seed, 'pin', place).randrange(1, 40)}" for place in range(3)]
+
+
+@pytest.mark.parametrize("end", ["[{}, {}, {}]", "You lost; it was {}, {} and {}.", "{} {} {}", "pins={}/{}/{} of 40"])
+def test_answers_that_are_told_in_a_row_are_a_leak(end: str) -> None:
+    def told(seed: int) -> str:
+        return end.format(*(action.split()[1] for action in pins(seed)))
+
+    def some(seed: int) -> str:
+        return end.format(*(action.split()[1] for action in (*pins(seed)[:2], pins(seed + 1)[2])))
+
+    def backwards(seed: int) -> str:
+        return end.format(*(action.split()[1] for action in reversed(pins(seed))))
+
+    assert judged(pins, lambda seed: "Three pins, 1 to 39.", last=told) == OBSERVATION
+    assert judged(pins, told) == OBSERVATION
+    assert judged(pins, lambda seed: "Three pins, 1 to 39.", during=told) == ""  # found on the way
+    assert judged(pins, some) == judged(pins, backwards) == ""
 
 
 def test_tool_calls_may_name_what_the_user_said_and_nothing_more() -> None:
