@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metagym.errors import BadInput, MetaGymError, StoreError
@@ -241,6 +241,7 @@ def test_d6_a_line_of_strange_blanks_is_refused_and_not_left_out(tmp_path):
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", GOOD, GOOD[:-4], b"---\n", b'{"general_skills":[']))
+@example(b"\xef\xbb\xbf", b"")
 @settings(max_examples=200, deadline=None)
 def test_d6_no_bytes_crash_a_reader(tmp_path_factory, data, head):
     with suppress(MetaGymError):
