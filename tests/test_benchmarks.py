@@ -147,4 +147,4 @@ def test_the_machine_is_named_in_words() -> None:
 def test_the_skill_bank_is_measured_with_each_embedder_that_is_there() -> None:
     report = skills.report(adds_at=40, searches_at=60, repeats=3)
     finite(report)
-    assert report.figures[4].value == 100 and len(report.figures) == 5 * len(report.details["embedders"])
+    assert report.figures[5].value == 100 and len(report.figures) == 6 * len(report.details["embedders"])
