@@ -239,13 +239,15 @@ def _lines(name: str, value: Any, most: int) -> str:
 def _checked(name: str, value: Any, most: int) -> str:
     if not isinstance(value, str):
         raise BadInput(f"{name} is a text, got {shown(value)}")
+    if len(value) <= most:  # composing makes some characters into two, and what is kept must be read back
+        value = unicodedata.normalize("NFC", value)
     if len(value) > most:
         raise BadInput(f"{name} has {len(value):,} characters, and at most {most:,} fit on a card")
     if found := _HIDDEN.search(value):
         raise BadInput(
             f"{name} holds the hidden character U+{ord(found[0]):04X} at position {found.start()}; remove it"
         )
-    return unicodedata.normalize("NFC", value)
+    return value
 
 
 def _is(pattern: re.Pattern[str], value: Any) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metagym.errors import BadInput
+from metagym.sesa import SkillBank
 from metagym.sesa.cards import USE_WHEN, SkillCard, check_id, leaked, question_sha256
 from metagym.sesa.skillmd import content_of, read_skill, write_skill
 from tests.unit.sesa.cards import lesson
@@ -124,3 +125,15 @@ def test_d4_an_answer_in_any_field_is_found_by_its_words():
 def test_a_question_is_known_by_its_words():
     assert question_sha256("Who wrote  it?") == question_sha256("who wrote it") != question_sha256("Who wrote that?")
     assert SkillCard("Do it.", question="Who?").question_sha256 == question_sha256("who")
+
+
+def test_a_text_that_grows_in_its_kept_form_is_measured_there(tmp_path):
+    growing = "\u0958"  # one character that NFC writes as two
+    with pytest.raises(BadInput, match="anti_pattern has 3,000 characters"):
+        SkillCard("Do it.", anti_pattern=growing * 1500)
+    card = SkillCard("Do it.", anti_pattern=growing * 1000)
+    assert len(card.anti_pattern) == 2000 and SkillCard.from_json(card.to_json()) == card
+    with SkillBank.open(tmp_path / "bank") as bank:
+        bank.add(card)
+    with SkillBank.open(tmp_path / "bank") as bank:
+        assert bank.entry(card.id).card == card
