@@ -10,10 +10,16 @@ from rich.text import Text
 
 from metagym.cli.tables import plain_console, titled
 from metagym.runs.spade_notices import spade_notices
-from metagym.runs.spade_results import SpadeResults, load_spade
+from metagym.runs.spade_results import Environment, SpadeResults, load_spade
+from metagym.stats import Estimate
 
 BEST = 8
 """Programs that are listed."""
+
+_BESIDE_THE_TITLE = 8 + 8 + 20 + 6 + 5 * 3
+"""What the other columns of that table take at most: digest, win rate, regret with its interval, reward, blanks."""
+
+_SHORTEST_TITLE = 12
 
 
 def print_spade(folder: Path, console: Console | None = None) -> None:
@@ -26,7 +32,7 @@ def print_spade(folder: Path, console: Console | None = None) -> None:
     if results.statistics["designs"]["codes"]:
         out.print(_codes(results))
     if results.environments:
-        out.print(_best(results))
+        out.print(_best(results, out.width))
     for notice in spade_notices(results):
         out.print(Text("note: " + notice, style="yellow"))
 
@@ -79,27 +85,29 @@ def _codes(results: SpadeResults) -> Table:
     return table
 
 
-def _best(results: SpadeResults) -> Table:
+def _best(results: SpadeResults, width: int) -> Table:
     table = titled("Programs of the highest reward")
-    table.add_column("program", no_wrap=True)
-    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=24)
-    table.add_column("round", justify="right", no_wrap=True)
-    table.add_column("win rate", no_wrap=True)
-    table.add_column("regret", no_wrap=True)
-    table.add_column("reward", justify="right", no_wrap=True)
+    for name in ("program", "title"):
+        table.add_column(name, no_wrap=True)
+    for name in ("win rate", "regret", "reward"):
+        table.add_column(name, justify="right", no_wrap=True)
 
-    def reward(one: object) -> float:
-        paid = one.paid[0].breakdown.total if one.paid else None  # type: ignore[attr-defined]
-        return -9.0 if paid is None else paid
+    def order(one: Environment) -> tuple[bool, float, int, int]:
+        return one.reward is None, -(one.reward or 0.0), one.design.round, one.design.slot  # unscored ones last
 
-    for one in sorted(results.environments, key=lambda one: (-reward(one), one.design.round, one.design.slot))[:BEST]:
+    for one in sorted(results.environments, key=order)[:BEST]:
         found = None if one.first is None else one.first.estimate
+        title = Text(" ".join(one.design.program.title.split()))
+        title.truncate(max(_SHORTEST_TITLE, width - _BESIDE_THE_TITLE), overflow="ellipsis")
         table.add_row(
             one.digest[:8],
-            one.design.program.title,
-            str(one.design.round),
-            "-" if found is None else f"{found.p0.point()} {found.p0.interval()}",
-            "-" if found is None else f"{found.regret.point(sign=True)} {found.regret.interval(sign=True)}",
-            _number(None if reward(one) == -9.0 else reward(one), sign=True),
+            title,
+            "-" if found is None else found.p0.point(),
+            "-" if found is None or found.regret.value is None else _with_interval(found.regret),
+            _number(one.reward, sign=True),
         )
     return table
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return f"{estimate.point(sign=True)} {estimate.interval(sign=True)}"

@@ -47,6 +47,14 @@ class Environment:
         """The plays that it was paid for; None before they were made."""
         return self.plays[0] if self.plays else None
 
+    @property
+    def reward(self) -> float | None:
+        """What it was paid for, or would have been as its slot's first attempt; None where it is unscored."""
+        if not self.paid:
+            return None
+        paid = self.paid[0]
+        return (paid.breakdown if paid.program is None else paid.program).total
+
 
 @dataclass(frozen=True)
 class RoundPoint:

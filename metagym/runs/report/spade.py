@@ -78,15 +78,7 @@ def render_spade(results: SpadeResults, name: str) -> str:
 
 
 def _rank(one: Environment) -> tuple[float, int, int]:
-    return -(_reward(one) if _reward(one) is not None else -math.inf), one.design.round, one.design.slot  # type: ignore[operator]
-
-
-def _reward(one: Environment) -> float | None:
-    """What the program was paid for, or would have been, had it been its slot's first attempt."""
-    if not one.paid:
-        return None
-    paid = one.paid[0]
-    return (paid.breakdown if paid.program is None else paid.program).total
+    return -(-math.inf if one.reward is None else one.reward), one.design.round, one.design.slot
 
 
 def _facts(results: SpadeResults) -> list[tuple[str, str]]:
@@ -208,7 +200,7 @@ def _environment(one: Environment, link: str) -> dict[str, Any]:
         "hinted": unmeasured if found is None else found.p1,
         "regret": unmeasured if found is None else found.regret,
         "learnability": None if found is None else found.learnability,
-        "reward": _reward(one),
+        "reward": one.reward,
         "terms": "" if terms is None else visible(_terms(terms.terms, terms.reason), 400),
         "novelty": None if paid is None else paid.novelty,
         "later": [{"round": plays.round, "rate": plays.estimate.p0} for plays in one.plays[1:][-12:]],

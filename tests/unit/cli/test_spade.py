@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ def test_a_run_prints_its_tables_and_writes_its_report(cli: Command, tmp_path: P
     who = "SPADE games: designer scripted:mutator, agent scripted:learner"
     for words in (who, "Round by round", "regret", "note: Scripted"):
         assert words in done.out
+    lines = done.out.splitlines()
+    names = next(line for line in lines if line.startswith(" program"))
+    assert names.split() == ["program", "title", "win", "rate", "regret", "reward"] and max(map(len, lines)) <= 80
+    best = lines[lines.index(names) + 2]  # nothing but a title is ever cut
+    assert re.fullmatch(r" [0-9a-f]{8}   Number lock .*  \d\.\d\d +[+-]?\d\.\d\d \[.*\] +[+-]\d\.\d\d ", best)
     assert (tmp_path / "run" / "report.html").is_file() and (tmp_path / "run" / MEMORY).is_file()
     again = cli("report", "run")
     assert again.code == 0 and "Round by round" in again.out
