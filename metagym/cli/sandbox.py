@@ -24,8 +24,9 @@ Numpy = Annotated[bool, typer.Option("--numpy/--no-numpy", help="Whether the pro
 def check(file: File, numpy: Numpy = True) -> None:
     """Judges a program and loads it; exit code 0 where it is accepted, 1 with the reason where it is not."""
     from metagym.sandbox import SandboxPool
+    from metagym.sandbox.sources import read_source
 
-    source = _read(file)
+    source = read_source(file)
     with SandboxPool(numpy=numpy) as pool:
         try:
             with pool.load(source) as program:
@@ -47,8 +48,9 @@ def run(
 ) -> None:
     """Plays a program and prints the transcript; exit code 1 where it is refused, fails or runs into a limit."""
     from metagym.sandbox import SandboxPool
+    from metagym.sandbox.sources import read_source
 
-    source, played = _read(file), _actions(action, actions)
+    source, played = read_source(file), _actions(action, actions)
     with SandboxPool(numpy=numpy) as pool:
         try:
             with pool.load(source) as program:
@@ -84,13 +86,6 @@ def doctor() -> None:
         typer.echo(f"  {finding.name:<17}{mark:<5}{finding.words}")
     if any(finding.held is False and finding.name != "user" for finding in found):
         raise typer.Exit(1)
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from None
 
 
 def _actions(single: list[str] | None, many: str | None) -> list[Any]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metagym.errors import BadInput, NoTasks, ProgramRejected, StoreCorrupt, StoreError
+from metagym.sandbox.sources import read_source
 from metagym.spade.permutation import Permutation
 from metagym.spade.program import EnvProgram
 from metagym.strictjson import strict_json
@@ -118,16 +119,6 @@ def load_pool(folder: str | os.PathLike[str]) -> FixedPool:
     return FixedPool(root.resolve().name, tuple(programs), together)
 
 
-def check_pool(folder: str | os.PathLike[str], judge: Callable[[str], Any]) -> list[tuple[EnvProgram, Any]]:
-    """Reads a pool (as `load_pool`) and has every program judged anew.
-
-    Args:
-        folder: The pool.
-        judge: From a source to a `metagym.spade.validation.ValidationReport`.
-    """
-    return [(program, judge(program.source)) for program in load_pool(folder).programs]
-
-
 def _listed(root: Path) -> dict[str, dict[str, Any]]:
     try:
         raw = (root / LIST).read_bytes()
@@ -160,12 +151,12 @@ def sources_of(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """The texts of program files, in order.
 
     Raises:
-        BadInput: One cannot be read as UTF-8 text.
+        BadInput: One cannot be read, or is no UTF-8 text.
     """
     texts = []
     for path in paths:
         try:
-            texts.append(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
+            texts.append(read_source(path).decode("utf-8"))
+        except UnicodeDecodeError as error:
             raise BadInput(f"{path} cannot be read as a program: {error}") from error
     return texts

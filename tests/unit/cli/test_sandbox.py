@@ -98,6 +98,7 @@ def test_a_program_that_fails_ends_with_one_line(cli: Command, program: Path) ->
     [
         (["check", "missing.py"], "missing.py cannot be read"),
         (["check", "."], "cannot be read"),
+        (["check", "/dev/zero"], "no regular file"),
         (["run", "{program}", "--actions", "[1"], "no JSON"),
         (["run", "{program}", "--actions", "nowhere.json"], "JSON list or a readable file"),
         (["run", "{program}", "--actions", "[]", "-a", "x"], "not both"),
