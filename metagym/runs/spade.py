@@ -23,8 +23,9 @@ from metagym.spade.config import SpadeConfig
 from metagym.spade.loop import Event, Loop
 from metagym.spade.memory import EnvMemory
 from metagym.spade.pool import FixedPool, load_pool, write_pool
+from metagym.spade.seating import Seats
 from metagym.spade.validation import VERSION, ValidationReport, ValidationSettings, validate
-from metagym.spade.workshop import Seats, Workshop
+from metagym.spade.workshop import Workshop
 
 COMMAND = "spade run"
 

@@ -21,6 +21,7 @@ from metagym.spade.program import EnvProgram, program_in, shown_info
 from metagym.spade.samplers import Examples
 from metagym.spade.seats import cleaned, instructions_of, task_of
 from metagym.spade.validation import MemoryCache, ValidationReport, ValidationSettings, validate
+from metagym.spade.workshop import evidence_of, of_setting
 
 require("pettingzoo", "pettingzoo")
 
@@ -163,13 +164,15 @@ class DesignerAgentAEC(AECEnv):
         self._accumulate_rewards()
 
     def _design(self, action: str) -> None:
-        self.report = validate(program_in(action) or action, settings=self.validation, cache=self._cache)
+        source = program_in(action) or action
+        report = validate(source, settings=self.validation, cache=self._cache)
+        self.report = of_setting(report, source, self.setting)
         self.infos[DESIGNER] |= {"report": self.report.to_json()}
         if not self.report.ok:
             self._texts[DESIGNER] = f"Your program was refused: {self.report}"
-            self._finish(Evidence(False, hung=self.report.code in ("load_timeout", "step_timeout")))
+            self._finish(evidence_of(self.report))
             return
-        self.program = EnvProgram.parse(program_in(action) or action)
+        self.program = EnvProgram.parse(source)
         seeds = pair_seeds(self.program.digest, 0, self.pairs, self._chance)
         try:
             self._handle = load(self.program.source, pool=self._sandbox)

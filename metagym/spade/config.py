@@ -212,6 +212,8 @@ ABLATIONS: Mapping[str, str] = {
 }
 """The ablations of SPADE's paper under its names, and three of ours, with what each one does."""
 
+_REWARDS = {"learning-potential": "learning_potential", "solve-rate": "solve_rate"}
+
 
 def ablated(config: SpadeConfig, *names: str) -> SpadeConfig:
     """The settings with ablations applied.
@@ -223,6 +225,8 @@ def ablated(config: SpadeConfig, *names: str) -> SpadeConfig:
         if name not in ABLATIONS:
             raise BadInput(f"there is no ablation {name!r:.60}; there are {', '.join(ABLATIONS)}")
     changes: dict[str, Any] = {}
+    if len(paid := [name for name in _REWARDS if name in (*config.ablations, *names)]) > 1:
+        raise BadInput(f"the ablations {' and '.join(paid)} name different rewards; choose one of them")
     if "fixed-pool" in names and config.pool is None:
         raise BadInput("the ablation 'fixed-pool' needs a pool: make one with 'metagym spade pool build'")
     if "no-corpus" in names:
@@ -233,7 +237,7 @@ def ablated(config: SpadeConfig, *names: str) -> SpadeConfig:
         changes["designer_training"] = False
     if "two-skills" in names:
         changes["skills"] = config.skill_names[:2]
-    for name, reward in (("learning-potential", "learning_potential"), ("solve-rate", "solve_rate")):
+    for name, reward in _REWARDS.items():
         if name in names:
             changes |= {"reward": reward, "reward_options": {}}
     if "pairing-off" in names:

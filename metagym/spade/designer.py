@@ -44,6 +44,9 @@ SKILLS: Mapping[str, tuple[str, ...]] = {
 }
 """The skills of each setting, as SPADE's public code names them."""
 
+FORMATS: Mapping[str, tuple[str, ...]] = {"games": ("text", "boxed"), "tool_use": ("tool_call",)}
+"""How the programs of each setting are played, by the action_format of their headers."""
+
 SNIPPET = 2_000
 """Characters of an example that the designer is shown; SPADE's number."""
 

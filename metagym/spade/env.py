@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import gymnasium
 
-from metagym.checks import mapping, whole
+from metagym.checks import mapping, shown, whole
 from metagym.episodes import Usage
 from metagym.errors import BadInput
 from metagym.playing import sync
@@ -23,12 +24,19 @@ from metagym.spade.memory import EnvMemory, MemorySnapshot
 from metagym.spade.program import program_in
 from metagym.spade.records import Plays
 from metagym.spade.samplers import Examples
+from metagym.spade.seating import Seats
 from metagym.spade.slots import Attempt, Design, Paid, Played
 from metagym.spade.validation import MemoryCache, ValidationSettings
-from metagym.spade.workshop import Seats, Workshop, record_of
+from metagym.spade.workshop import Workshop, record_of
 
 MAX_ACTION = 200_000
 """Longest action, in characters; a program may have far fewer, but stands in a reply."""
+
+FURTHER = (
+    *("reward_options", "estimator", "sequential", "hinter", "auditor", "hints", "player"),
+    *("max_words", "positives", "negatives", "memory_settings", "max_failures"),
+)
+"""Further settings of the environment; the rest of a run's (rounds, slots, attempts, ...) would change nothing here."""
 
 
 class DesignerEnv(gymnasium.Env[str, str]):
@@ -69,7 +77,7 @@ class DesignerEnv(gymnasium.Env[str, str]):
     * ``seeds``, ``repeats``: plays of a program: seeds in each arm, and plays per seed and arm.
     * ``max_steps``: the agent's cap on steps of an episode.
     * ``validation``: dict of `metagym.spade.validation.ValidationSettings` fields.
-    * further keyword arguments: other fields of `metagym.spade.config.SpadeConfig`.
+    * further keyword arguments: fields of `metagym.spade.config.SpadeConfig` that mean something here (`FURTHER`).
 
     ``reset(options={"skill": "..."})`` asks for one skill throughout.
 
@@ -85,7 +93,7 @@ class DesignerEnv(gymnasium.Env[str, str]):
         agent: Any = "scripted:skill",
         reward: str = "metagym",
         hint: str = "program",
-        memory: bool | str = True,
+        memory: bool | str | os.PathLike[str] = True,
         corpus: str | None = "default",
         skills: Sequence[str] | None = None,
         designs: int = 4,
@@ -99,17 +107,24 @@ class DesignerEnv(gymnasium.Env[str, str]):
         if render_mode not in (None, "ansi"):
             raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
         self.designs = whole("designs", designs, 1)
+        if useless := sorted(set(options) - set(FURTHER)):
+            raise BadInput(
+                f"unusable settings of the designer's environment: {', '.join(useless)}; further ones are "
+                f"{', '.join(FURTHER)}"
+            )
+        if not isinstance(memory, (bool, str, os.PathLike)):
+            raise BadInput(f"memory is True, False or the file of a memory, got {shown(memory)}")
         settings = {"audit": "off", **mapping("validation", validation)}
         try:
             self.config = SpadeConfig(
                 setting=setting,  # type: ignore[arg-type]
                 agent=agent,
-                designer=options.pop("designer", "rules"),
+                designer="rules",  # whoever calls step
                 reward=reward,
                 hint=hint,  # type: ignore[arg-type]
                 memory=memory is not False,
                 corpus=corpus,
-                skills=None if skills is None else tuple(skills),
+                skills=skills if skills is None or isinstance(skills, str) else tuple(skills),  # type: ignore[arg-type]
                 seeds=seeds,
                 repeats=repeats,
                 programs=1,
@@ -123,7 +138,7 @@ class DesignerEnv(gymnasium.Env[str, str]):
         self.seats = Seats.of(self.config)
         self._cache = MemoryCache()
         self._known = MemorySnapshot()
-        if isinstance(memory, str):
+        if not isinstance(memory, bool):
             with EnvMemory.open(memory) as stored:
                 self._known = stored.snapshot()
         self.workshop = Workshop(self.config, self.seats, cache=self._cache)

@@ -28,10 +28,11 @@ from metagym.spade.fingerprint import AstFingerprint
 from metagym.spade.memory import EnvMemory, MemorySnapshot
 from metagym.spade.memory_store import RamStore
 from metagym.spade.records import Plays
+from metagym.spade.seating import Seats
 from metagym.spade.slots import Design, Paid, Played, Slot, read
 from metagym.spade.validation.novelty import check_novelty
 from metagym.spade.validation.report import CODES, Refusal
-from metagym.spade.workshop import Seats, Workshop, record_of
+from metagym.spade.workshop import Workshop, record_of
 
 SLOW = 0.98
 """Weight of the past in the slow average of the win rate that ``learning_potential`` compares with (SPADE: 0.98)."""

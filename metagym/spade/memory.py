@@ -285,8 +285,9 @@ class EnvMemory:
 
     def _begin(self, asked: MemorySettings | None) -> None:
         if not len(self._store):
-            if self._store.mode != "r":
-                self._store.append_many([("memory", {"format": _FORMAT, **asdict(self.settings)})])
+            if self._store.mode == "r":
+                raise StoreCorrupt(f"{self._store.path} is no environment memory: it holds no whole record")
+            self._store.append_many([("memory", {"format": _FORMAT, **asdict(self.settings)})])
             self._catch_up()
             return
         self._catch_up()

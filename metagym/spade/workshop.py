@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from metagym.chat import aclose
-from metagym.chat.types import ChatModel
 from metagym.episodes import Episode, Usage
-from metagym.errors import BadInput, ProgramKilled, SandboxError, SandboxUnavailable, TooManyFailures
+from metagym.errors import ProgramKilled, SandboxError, SandboxUnavailable, TooManyFailures
 from metagym.sandbox import SandboxPool
 from metagym.seeding import derive
 from metagym.spade.config import SpadeConfig
 from metagym.spade.controls import reward_of
 from metagym.spade.corpora import load_corpus
 from metagym.spade.curriculum import LEAKS
-from metagym.spade.designer import Written, brief_text, request_for, shown_of, write
+from metagym.spade.designer import FORMATS, Setting, Written, brief_text, request_for, shown_of, write
 from metagym.spade.documents import Document, DocumentSampler
 from metagym.spade.estimates import estimate
 from metagym.spade.evidence import Evidence
 from metagym.spade.fingerprint import AstFingerprint
 from metagym.spade.hints import HintResult, make_hint
-from metagym.spade.hosts import Insider, ProgramPlayer, Stage, settled, staged
+from metagym.spade.hosts import ProgramPlayer, Stage, settled, staged
 from metagym.spade.memory import MemorySnapshot
 from metagym.spade.novelty import novelty
 from metagym.spade.outcomes import HINTED, PLAIN, Outcome, pair_seeds, sampling_seed
@@ -37,61 +35,15 @@ from metagym.spade.records import EnvRecord, Plays
 from metagym.spade.regret import Sequential, estimate_regret
 from metagym.spade.rewards import RewardBreakdown
 from metagym.spade.samplers import Examples
+from metagym.spade.seating import Seats
 from metagym.spade.slots import Attempt, Design, Paid, Played
-from metagym.spade.stand_ins import Brief, ScriptedDesigner, Seat, backend_of, load_seat
+from metagym.spade.stand_ins import Brief, ScriptedDesigner, backend_of
 from metagym.spade.validation import MemoryCache, ReportCache, ValidationReport, ValidationSettings, validate
+from metagym.spade.validation.report import CODES
 
 TIMEOUTS = ("load_timeout", "step_timeout")
 CLUSTER = 0.5
 """Similarity from which on two programs of a batch count as repetitions; R-Zero's threshold (there of BLEU)."""
-
-
-@dataclass(frozen=True)
-class Seats:
-    """Who sits where in a run."""
-
-    agent: ChatModel | Insider
-    designer: ChatModel | ScriptedDesigner
-    hinter: ChatModel
-    auditor: ChatModel
-
-    @classmethod
-    def of(cls, config: SpadeConfig, **layers: Any) -> Seats:
-        """Loads them; `layers` (cache, budget, ...) are shared. One model sits on every seat unless told otherwise."""
-        same = config.agent if not _scripted(config.agent) else "rules"
-        designer = same if config.designer is None else config.designer
-        advice = designer if not _scripted(designer) else "rules"
-        specs = {
-            "agent": config.agent,
-            "designer": designer,
-            "hint": advice if config.hinter is None else config.hinter,
-            "auditor": advice if config.auditor is None else config.auditor,
-        }
-        loaded: dict[str, Seat] = {seat: load_seat(spec, seat, **layers) for seat, spec in specs.items()}
-        for seat, what in (
-            ("agent", Insider),
-            ("designer", ScriptedDesigner),
-            ("hint", ChatModel),
-            ("auditor", ChatModel),
-        ):
-            if not isinstance(loaded[seat], (what, ChatModel)):
-                raise BadInput(f"{specs[seat]!r:.80} cannot sit on the seat of the {seat}")
-        return cls(loaded["agent"], loaded["designer"], loaded["hint"], loaded["auditor"])  # type: ignore[arg-type]
-
-    def told(self) -> dict[str, Any]:
-        """Name and kind of each, for manifests."""
-        pairs = {"agent": self.agent, "designer": self.designer, "hinter": self.hinter, "auditor": self.auditor}
-        return {name: {"id": seat.id, "backend": backend_of(seat)} for name, seat in pairs.items()}
-
-    async def close(self) -> None:
-        """Closes the models' connections."""
-        for seat in (self.agent, self.designer, self.hinter, self.auditor):
-            if isinstance(seat, ChatModel):
-                await aclose(seat)
-
-
-def _scripted(spec: Any) -> bool:
-    return isinstance(spec, str) and (spec in ("rules", "random") or spec.startswith("scripted:"))
 
 
 class Workshop:
@@ -192,9 +144,10 @@ class Workshop:
         """The verdict on a program, without blocking the event loop."""
         settings = settings or self.config.validation
         auditor = self.seats.auditor if settings.audit != "off" else None
-        return await asyncio.to_thread(
+        report = await asyncio.to_thread(
             validate, source, settings=settings, known=known, auditor=auditor, pools=self.pools, cache=self.cache
         )
+        return report if self.pool is not None else of_setting(report, source, self.config.setting)
 
     async def _from_pool(self, round: int, epoch: int, slot: int) -> Design:
         assert self.pool is not None
@@ -320,11 +273,10 @@ class Workshop:
         first = design.first
         if first.report is None and first.outcome == "error":  # nobody's doing: unscored
             return Paid(design.round, design.slot, "", _unscored(first.cause))
-        leak = None if first.report is None else float(first.code in LEAKS)
-        refused = Evidence(False, hung=first.code in TIMEOUTS, leak=leak)
+        refused = evidence_of(first.report)
         if not design.ok:
             digest = "" if first.report is None else first.report.digest
-            return Paid(design.round, design.slot, digest, self.reward(refused), leak=leak)
+            return Paid(design.round, design.slot, digest, self.reward(refused), leak=refused.leak)
         assert played is not None
         new = novelty(record_of(design), [view.record for view in snapshot.views]).value
         leaked = None if played.hint is None or played.hint.kind == "none" else float(played.hint.code == "leak")
@@ -357,6 +309,25 @@ class Workshop:
                 every: list[Plays] = [*([view.admission] if view.admission else []), *view.later]
                 points = [(plays.p0.value, plays.p0.n) for plays in every if plays.p0.value is not None]
         return (*points, (rate, played.estimate.plain.counted)) if rate is not None else tuple(points) or None
+
+
+def evidence_of(refused: ValidationReport | None) -> Evidence:
+    """What is known of a first attempt that is no program; None where the designer gave no text at all."""
+    if refused is None:
+        return Evidence(False)
+    return Evidence(False, hung=refused.code in TIMEOUTS, leak=float(refused.code in LEAKS))
+
+
+def of_setting(report: ValidationReport, source: str, setting: Setting) -> ValidationReport:
+    """The verdict, turned into a refusal where the program is of another setting than the one that was asked for.
+
+    A designer that is asked for tools and writes a lock would else be paid for what it can do already.
+    """
+    if not report.ok or (found := EnvProgram.parse(source).action_format) in FORMATS[setting]:
+        return report
+    code, asked = "metadata_missing", " or ".join(FORMATS[setting])
+    detail = f"action_format is {asked} in the setting {setting}; the header says {found!r}"
+    return replace(report, ok=False, code=code, stage=CODES[code], detail=detail, line=1)
 
 
 def record_of(design: Design) -> EnvRecord:

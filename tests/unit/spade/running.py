@@ -12,9 +12,10 @@ from metagym.spade.config import SpadeConfig
 from metagym.spade.hosts import PlayerSettings
 from metagym.spade.loop import Event, Loop
 from metagym.spade.memory_store import RamStore
+from metagym.spade.seating import Seats
 from metagym.spade.stand_ins.programs import number_lock
 from metagym.spade.validation import MemoryCache, ValidationSettings
-from metagym.spade.workshop import Seats, Workshop
+from metagym.spade.workshop import Workshop
 
 VERDICTS = MemoryCache()
 """Verdicts of the stand-ins' own programs, found once for all tests of a process."""

@@ -159,6 +159,15 @@ def test_pettingzoo_seed_test_passes_on_the_encoded_view() -> None:
     seed_test(lambda: Encoded(env(pairs=1, max_steps=3, validation=QUICK, reward="absolute")), num_cycles=10)
 
 
+def test_a_program_of_the_other_setting_is_refused_and_paid_as_a_refusal_of_a_run() -> None:
+    environment = env(setting="tool_use", reward="metagym", validation=QUICK)
+    environment.reset(seed=0)
+    total, seen = played(environment, LOCK, lambda info, text: "wait")
+    assert seen[-1][3].get("scored", True) and total["designer"] < 0 and total["agent"] == 0
+    told = [info["report"] for name, _, _, info in seen if name == "designer" and "report" in info]
+    assert told and told[-1]["code"] == "metadata_missing" and "setting tool_use" in told[-1]["detail"]
+
+
 def test_spaces_are_the_instances_own() -> None:
     one, other = DesignerAgentAEC(), DesignerAgentAEC()
     for name in one.possible_agents:

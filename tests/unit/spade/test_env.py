@@ -12,10 +12,11 @@ import pytest
 
 import metagym  # noqa: F401 - registers the ids
 from metagym.chat import scripted
-from metagym.errors import BadInput, ChatError, NoTasks, TooManyFailures, UnknownName
+from metagym.errors import BadInput, ChatError, NoTasks, StoreCorrupt, TooManyFailures, UnknownName
 from metagym.spade.env import DesignerEnv
 from metagym.spade.memory import EnvMemory
 from metagym.spade.stand_ins.programs import adversaries, noisy_door, number_lock
+from tests.unit.spade.programs import SHOP
 from tests.unit.spade.running import config, inside, run
 
 CANARY = "xylophone"
@@ -109,6 +110,11 @@ def test_a_memory_file_is_read_and_never_written(tmp_path: Path) -> None:
     assert info["report"]["code"] == "duplicate_exact"
     env.step(number_lock(5, ["mirror", "ledger", "fatigue"]))
     assert file.read_bytes() == raw
+    assert len(made(memory=file)._known) == len(made(memory=str(file))._known) > 0  # a Path is a file too
+    file.write_bytes(b"\x00\x01")
+    with pytest.raises(StoreCorrupt, match="no environment memory"):
+        made(memory=str(file))
+    assert file.read_bytes() == b"\x00\x01"
 
 
 def test_skills_go_in_turn_or_one_is_asked_for() -> None:
@@ -133,6 +139,10 @@ def test_skills_go_in_turn_or_one_is_asked_for() -> None:
         ({"corpus": "jsonl:/no/such/file"}, "does not exist"),
         ({"agent": "scripted:nobody"}, "no scripted agent"),
         ({"validation": {"seeds": 1}}, "seeds is at least 3"),
+        ({"rounds": 3, "pool": "x"}, "unusable settings of the designer's environment: pool, rounds;"),
+        ({"memory": 5}, "memory is True, False or the file"),
+        ({"memory": None}, "memory is True, False or the file"),
+        ({"skills": "Chess"}, "skills are a list of names"),
     ],
 )
 def test_unusable_settings_are_one_sentence_when_it_is_made(settings: dict[str, Any], words: str) -> None:
@@ -160,6 +170,15 @@ def test_tool_use_asks_for_tools() -> None:
         and "tool_call" in info["instructions"]
         and info["skill"] == "API Orchestration"
     )
+
+
+@pytest.mark.parametrize(("setting", "other"), [("tool_use", number_lock(3)), ("games", SHOP)])
+def test_a_program_of_the_other_setting_is_refused_and_told_why(setting: str, other: str) -> None:
+    env = made(setting=setting)
+    env.reset(seed=0)
+    observation, reward, *_, info = env.step(other)
+    assert info["report"]["code"] == "metadata_missing" and reward < 0
+    assert f"in the setting {setting}" in observation
 
 
 def test_the_registered_id_has_json_settings() -> None:

@@ -190,6 +190,8 @@ def test_every_ablation_of_the_paper_has_its_switch() -> None:
         ablated(SpadeConfig(), "fixed-pool")
     with pytest.raises(BadInput, match="there is no ablation 'no-fun'"):
         ablated(base, "no-fun")
+    with pytest.raises(BadInput, match="learning-potential and solve-rate name different rewards"):
+        ablated(ablated(base, "solve-rate"), "learning-potential")
 
 
 def test_without_a_corpus_or_memory_the_designer_sees_neither() -> None:
