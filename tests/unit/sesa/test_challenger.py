@@ -14,7 +14,7 @@ from metagym.sesa.challenger import Challenge, ask, challenger_prompt, vet
 from metagym.sesa.contexts import Seed, challenger_context
 from metagym.sesa.distil import distil
 from metagym.sesa.filters import FilterSettings
-from metagym.sesa.retrieval import SkillRetriever
+from metagym.sesa.retrieval import SkillBlock, SkillRetriever
 from metagym.sesa.rollouts import RolloutSettings
 from metagym.sesa.rounds import Attempt, RewardSettings, attempt, challenge, rewards, without_skills
 from metagym.sesa.shaping import load_shape
@@ -197,3 +197,14 @@ def test_unscored_rollouts_drop_a_question_without_a_reward() -> None:
         paid.reward is None and paid.reason == "dropped" and paid.measured is not None and paid.measured.unscored == 4
     )
     assert rewards([one], [tried], load_shape("one_minus_acc"), RewardSettings(min_valid=1))[0].reward == 0.0
+
+
+def test_every_scored_rollout_counts_as_a_use_of_each_card_won_or_lost() -> None:
+    rollouts = (
+        answered("Vash", True),
+        answered("Dorn", False, number=1),
+        answered("x", None, status=Status.ERROR, number=2),
+    )
+    one = Attempt("Who?", ("Vash",), rollouts, skills=SkillBlock("text", ("a", "b"), ("c",)))
+    assert one.uses == [("a", True), ("b", True), ("a", False), ("b", False)]
+    assert Attempt("Who?", ("Vash",), rollouts).uses == []
