@@ -149,6 +149,10 @@ OFFENDERS = {
         changed(LOCK, "\n\nclass", "\nPLAYED = []\n\nclass")
         .replace("self.at = 0", "self.at = 0; PLAYED.append(1)")
         .replace('"Too low.', 'f"Too low {len(PLAYED)}.'),
+        # nothing but info shows it
+        changed(LOCK, "\n\nclass", "\nPLAYED = []\n\nclass")
+        .replace("self.at = 0", "self.at = 0; PLAYED.append(1)")
+        .replace('{"steps": self.steps}', '{"steps": len(PLAYED)}'),
     ],
     "seed_insensitive": [changed(LOCK, "self.rng.randrange(1, 60)", "17")],
     "crash_on_garbage": [
@@ -165,6 +169,11 @@ OFFENDERS = {
         changed(LOCK, 'return [f"turn {pin}" for pin in self.pins]', "return self.nothing"),
         changed(LOCK, 'return [f"turn {pin}" for pin in self.pins]', "while True: pass"),
         changed(LOCK, "reward, self.over = 1.0, True", "reward, self.over = 0.9, True"),
+        # one seed in four cannot be won
+        reset("self.stuck = seed % 4 == 0")
+        .replace("if self.at == len(self.pins)", "if not self.stuck and self.at == 2")
+        .replace("self.pins[self.at]:", "self.pins[self.at % 2]:")
+        .replace("< self.pins[self.at]", "< self.pins[self.at % 2]"),
     ],
     "trivial_policy_wins": [
         changed(
