@@ -18,7 +18,7 @@ from metagym.sesa.env import ChallengerEnv, SolverEnv
 from metagym.sesa.materials import Material
 from metagym.sesa.solver import solver_prompt
 from metagym.sesa.stand_ins import RaisingJudge, ScriptedChallenger, SearchingSolver
-from tests.unit.sesa.worlds import DECOMPOSE, BrokenSearcher, passages, says
+from tests.unit.sesa.worlds import DECOMPOSE, BrokenSearcher, passages, says, small_searcher
 
 SOLVER, CHALLENGER = "MetaGym/SESA-Solver-v0", "MetaGym/SESA-Challenger-v0"
 RIDDLE = 'Which entry is the one of which it is written "{}" and nothing else at all?'
@@ -264,3 +264,12 @@ def test_docstrings_have_the_fixed_headings() -> None:
     for env in (SolverEnv, ChallengerEnv):
         found = [line.strip()[3:] for line in (env.__doc__ or "").splitlines() if line.strip().startswith("## ")]
         assert found == ["Description", "Observation", "Actions", "Rewards", "Episode end", "Arguments", "Source"]
+
+
+def test_one_answer_of_five_is_held_out_and_never_a_seed_of_training() -> None:
+    material = Material("m", small_searcher(), tuple((f"Answer {number}",) for number in range(500)))
+    train, valid = material.side("train"), material.side("valid")
+    assert set(train) | set(valid) == set(material.answers) and not set(train) & set(valid)
+    assert 60 < len(valid) < 140
+    env = made(CHALLENGER)
+    assert set(env.answers) == set(env.material.side("train"))
