@@ -14,6 +14,7 @@ from typing import Any
 from metagym.checks import number, settle, shown
 from metagym.errors import BadInput, UnknownName
 from metagym.spade.evidence import Evidence, Term
+from metagym.spade.settling import Settling, TimeoutPenalty, Validity
 from metagym.spade.terms import (
     FrontierPenalty,
     LeakPenalty,
@@ -25,12 +26,9 @@ from metagym.spade.terms import (
     Plateau,
     Regret,
     Repetition,
-    Settling,
     SkillCoverage,
     SolverVariance,
     TeachableRegret,
-    TimeoutPenalty,
-    Validity,
     WinShift,
 )
 
