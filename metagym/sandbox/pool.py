@@ -126,6 +126,16 @@ class SandboxPool:
         return self._limits
 
     @property
+    def conditions(self) -> dict[str, Any]:
+        """What decides how its programs run, beside their limits: isolation, numpy, guards, hash_seed (JSON)."""
+        return {
+            "isolation": self._isolation,
+            "numpy": self._numpy,
+            "guards": self._guards,
+            "hash_seed": self._hash_seed if self._isolation == "process" else None,
+        }
+
+    @property
     def zygote_pid(self) -> int | None:
         """Process id of the zygote; None before the start."""
         return self._zygote.pid if self._zygote is not None else None

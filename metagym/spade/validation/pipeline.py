@@ -157,8 +157,12 @@ def _conditions(pools: Sequence[SandboxPool], limits: Limits | None) -> str:
     Raises:
         BadInput: No two pools show what depends on the hash seed.
     """
-    kinds = [(pool._isolation, pool._numpy, pool._guards, (limits or pool.limits).to_json()) for pool in pools]
-    seeds = {pool._hash_seed for pool in pools if pool._isolation == "process"}
+    found = [pool.conditions for pool in pools]
+    kinds = [
+        {**one, "hash_seed": None, "limits": (limits or pool.limits).to_json()}  # any two seeds judge alike
+        for one, pool in zip(found, pools, strict=True)
+    ]
+    seeds = {one["hash_seed"] for one in found if one["isolation"] == "process"}
     if len(pools) < 2 or len(seeds) == 1:
         raise BadInput(
             f"a validation needs two pools with different hash seeds, got {len(pools)} with {sorted(seeds) or 'none'}"
