@@ -204,10 +204,12 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Deploys a solver without the bank, with it, and with a placebo, and compares them question by question."""
-    from metagym.cli.sesa_tables import print_scores
+    from metagym.cli.sesa_tables import print_evaluation
     from metagym.runs.sesa import eval_sesa
     from metagym.runs.sesa_evals import eval_settings, evaluation_scores
 
+    if against is not None:
+        evaluation_scores(against)  # one that cannot be read is refused before anything is played
     asked = dict(locals())
     names = "solver material searcher data count scorer judge retrieve_k repeats seed".split()
     rollout = {name: asked[name] for name in ("topk", "max_turns", "max_tokens", "temperature")}
@@ -231,8 +233,8 @@ def evaluate(
                 on_progress=lambda done: step(len(done.episodes), done.deployment),
             )
         )
-    print_scores(evaluation_scores(folder, against))
     _report(folder, no_report)
+    print_evaluation(folder, against=against)
 
 
 @app.command()

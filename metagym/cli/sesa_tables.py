@@ -10,6 +10,7 @@ from rich.text import Text
 
 from metagym.cli.tables import plain_console, print_table, titled
 from metagym.runs.notices import notices
+from metagym.runs.results import Results
 from metagym.runs.sesa_evals import evaluation_scores, load_evaluation
 from metagym.runs.sesa_notices import sesa_notices
 from metagym.runs.sesa_results import SesaResults, load_sesa
@@ -103,12 +104,26 @@ def _cards(results: SesaResults) -> Table:
     return table
 
 
-def print_evaluation(folder: Path, console: Console | None = None) -> None:
+def print_evaluation(folder: Path, console: Console | None = None, against: Path | None = None) -> None:
     """The table of an evaluation, and what the reader must be warned of."""
     out = console or plain_console()
-    print_scores(evaluation_scores(folder), out)
-    for notice in notices(load_evaluation(folder)):
+    results = load_evaluation(folder)
+    out.print(Text(evaluation_headline(results), style="bold"))
+    print_scores(evaluation_scores(folder, against), out)
+    for notice in notices(results):
         out.print(Text("note: " + notice, style="yellow"))
+
+
+def evaluation_headline(results: Results) -> str:
+    """Who was evaluated, with which state of which bank."""
+    versions = results.manifest.get("versions", {})
+    solver, bank = versions.get("solver") or {}, versions.get("bank")
+    told = "bank not opened"
+    if bank:
+        told = f"bank of {bank.get('active')} cards, event {bank.get('seq')} ({str(bank.get('digest'))[:12]})"
+        told += f", {bank['state']}" if bank.get("state") else ""
+    material = (versions.get("material") or {}).get("name", "?")
+    return f"SESA on {material}: solver {str(solver.get('id', '?')).partition('?')[0]}; {told}"
 
 
 def print_scores(scores: Scores, console: Console | None = None, markdown: bool = False) -> None:

@@ -160,6 +160,7 @@ def run_card(config: EvalConfig, rows: Sequence[QARow], searcher: Searcher, scor
         "engine": searcher.name,
         "k": config.rollout.topk,
         "turns": config.rollout.max_turns,
+        "max_tokens": config.rollout.max_tokens,
         "information_tokens": config.rollout.information_tokens,
         "temperature": config.rollout.temperature,
         "repeats": config.repeats,

@@ -19,7 +19,7 @@ from metagym.sesa.slots import Slot
 NEAR = 0.1
 """1 - BLEU up to which a question counts as a repeat of an earlier one of its round."""
 DRY_ROUNDS = 3
-"""Rounds in a row in which the challenger earned nothing, after which the alarm ``reward`` goes off."""
+"""Rounds in a row in which the challenger's mean reward is 0 or less, after which the alarm ``reward`` goes off."""
 MOST_REPEATS = 0.5
 """Share of a round's questions that were asked before, above which ``repeats`` goes off."""
 MOST_GIBBERISH = 0.25
@@ -121,7 +121,7 @@ def alarms(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     last, found = history[-1], []
     recent = [one["reward"] for one in history[-DRY_ROUNDS:]]
     if len(recent) == DRY_ROUNDS and all(reward is not None and reward <= 0 for reward in recent):
-        found.append(("reward", f"The challenger earned nothing in {DRY_ROUNDS} rounds in a row."))
+        found.append(("reward", f"The challenger's mean reward was 0 or less in {DRY_ROUNDS} rounds in a row."))
     if not last["questions"]["asked"]:
         found.append(("no-questions", "No question of this round could be put to the solver."))
     if (share := last["repeats"]) is not None and share > MOST_REPEATS:

@@ -23,6 +23,7 @@ def test_run_eval_scores_and_report_work_out_of_the_box(cli: Command, tmp_path: 
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
     assert "retrieval gain: on - off" in done.out and "content of the cards: on - placebo" in done.out
     assert "all, micro" in done.out and "all, macro" in done.out
+    assert "note: Scripted stand-ins" in done.out and "evolved: after round 1" in " ".join(done.out.split())
     evaluation = "runs/sesa-eval-0"
     assert (tmp_path / evaluation / "report.html").exists()
     assert "| set | off | on | placebo | n |" in cli("sesa", "scores", evaluation, "--markdown").out

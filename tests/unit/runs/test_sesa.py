@@ -61,7 +61,13 @@ def test_results_tell_births_uses_wins_lift_and_what_was_given_up(run: Path) -> 
     learnt = [card for card in results.cards if card.source == "failure"]
     assert learnt and any(card.uses for card in learnt)
     probed = [slot.attempt for slot in results.slots if slot.attempt and slot.attempt.probes]
-    assert results.lift.n == len(probed) > 0 and results.lift.value is not None
+    assert results.lift.n == len(probed) > 0
+    gains = [
+        sum(map(float, one.outcomes)) / len(one.outcomes)  # type: ignore[arg-type]
+        - sum(float(probe.success) for probe in one.probes) / len(one.probes)  # type: ignore[arg-type]
+        for one in probed
+    ]
+    assert results.lift.value == pytest.approx(sum(gains) / len(gains)) != 0.0
     assert state_name(results, results.last["seq"]) == "evolved: after round 2"  # type: ignore[index]
     assert results.primed is not None
     assert state_name(results, results.primed["bank"]["seq"]) == "initial: as it was primed"
@@ -192,6 +198,7 @@ def test_v5_carry_over_is_measured_against_a_baseline_on_the_same_questions(
     [
         ({"rollout": {"topk": 5}}, r"card\.k is 3 in the first and 5"),
         ({"rollout": {"max_turns": 4}}, r"card\.turns is 10 in the first and 4"),
+        ({"rollout": {"max_tokens": 400}}, r"card\.max_tokens is 500 in the first and 400"),
         ({"scorer": "sub_em"}, r'card\.scorer is "em" in the first and "sub_em"'),
         ({"count": 11}, r"card\.questions is 12 in the first and 11"),
         ({"seed": 5}, r"card\.questions_digest is"),
@@ -249,10 +256,32 @@ def test_s33_an_evaluation_that_is_resumed_counts_nothing_twice(run: Path, tmp_p
     eval_sesa_sync(config, out, bank=bank, state_of=state, resume=True, batch=2)
     assert sorted((out / RECORDS).read_bytes().splitlines()) == sorted(whole.splitlines())
     assert (out / RECORDS).read_bytes() == whole
+    with RunFolder.open(out) as folder:
+        assert [key for key, _ in folder.records.records() if "/off/turn" in key] == [
+            f"arm/off/turn/0/eval/{number}" for number in range(12)
+        ]
     with pytest.raises(RunError, match="already holds a run"):
         eval_sesa_sync(config, out, bank=bank, state_of=state)
     with SkillBank.open(run / BANK, read_only=True) as opened:
         assert opened.seq == load_sesa(run).last["seq"]  # type: ignore[index]
+
+
+def test_a_deployment_that_was_cut_off_is_not_compared(run: Path, tmp_path: Path) -> None:
+    out = evaluated(run, tmp_path / "eval", "off", "on", count=6)
+    lines = (out / RECORDS).read_bytes().splitlines(keepends=True)
+    (out / RECORDS).write_bytes(b"".join(lines[:9]))
+    assert evaluation_scores(out).columns == ("off",)
+
+
+def test_another_scorer_does_not_take_the_runs_judge_along(run: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(run, tmp_path / "run")
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    manifest["config"] |= {"scorer": "judge", "judge": "python:json:dumps"}
+    (tmp_path / "run/manifest.json").write_text(json.dumps(manifest), "utf-8")
+    found, given = (eval_settings(tmp_path / "run", None, ("off",), one, {})[0] for one in ({}, {"scorer": "em"}))
+    assert (found.scorer, found.judge) == ("judge", "python:json:dumps") and (given.scorer, given.judge) == ("em", None)
 
 
 def test_questions_that_are_not_there_are_one_sentence_and_leave_no_folder(tmp_path: Path) -> None:

@@ -318,5 +318,7 @@ def test_macro_means_weigh_sets_alike_and_cover_the_truth() -> None:
     assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(0.125 + 0.0009) / 2, abs=0.25)
     assert macro_mean({"a": [1.0, 0.0], "b": [None]}).value is None, "a set that nobody scored is not 0"
     assert macro_mean({}).value is None and macro_mean({"a": [1.0], "b": [0.0]}).low is None
+    one = macro_mean({"a": [1.0, 0.0] * 200})
+    assert one.high - one.low == pytest.approx(2 * 1.96 * 0.5 / 20, abs=0.006)  # type: ignore[operator]
     assert macro_mean({"a": [1.0, 0.0, None]}, 4) == macro_mean({"a": [1.0, 0.0, None]}, 4)
     assert scoring.CONTRASTS[0] == ("parametric carry-over", "baseline", "off")

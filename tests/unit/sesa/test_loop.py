@@ -228,6 +228,29 @@ def test_stop_on_collapse_ends_at_the_last_complete_round(tmp_path: Path) -> Non
     assert loop.summaries[0]["questions"]["reasons"] == {"no-question": 4} and loop.summaries[0]["rate"] is None
 
 
+def test_a_question_of_an_earlier_round_is_a_repeat(tmp_path: Path) -> None:
+    config = settings("ssp", questions=1)
+    asked = says("<question> Which of all the towns by the long river is the oldest one? </question>")
+    loop = play(config, crew=replace(Crew.of(config, material()), challenger=asked))
+    assert [told["repeats"] for told in loop.summaries] == [0.0, 1.0]
+    assert [one["code"] for one in loop.summaries[1]["alarms"]].count("repeats") == 1
+
+
+def test_consolidation_comes_every_so_many_rounds(tmp_path: Path) -> None:
+    config = settings(rounds=3, upkeep_every=2, upkeep=Upkeep(min_uses=1, min_score=1.0), questions=5)
+    loop = play(config, tmp_path / "bank")
+    gone = [loop.records.get(f"round/{number}/bank")["kept"]["retired"] for number in range(3)]
+    assert gone[1] and not gone[0] and not gone[2]
+
+
+def test_each_seat_samples_at_a_temperature_of_its_own(tmp_path: Path) -> None:
+    config = settings(rounds=1, challenger_temperature=0.3)
+    crew, heard = recording(config)
+    play(config, tmp_path / "bank", crew=crew)
+    assert {one.temperature for one in heard["challenger"].requests} == {0.3}
+    assert {one.temperature for one in heard["solver"].requests} == {1.0}
+
+
 def test_gibberish_and_dry_rewards_raise_alarms() -> None:
     calm = {"reward": 0.5, "questions": {"asked": 3}, "repeats": 0.0, "gibberish": 0.0}
     assert alarms([]) == [] and alarms([calm] * 5) == []
@@ -237,6 +260,7 @@ def test_gibberish_and_dry_rewards_raise_alarms() -> None:
     unpaid = {**calm, "reward": None}
     assert alarms([unpaid] * 4) == []  # a fixed set pays nobody
     assert [one["code"] for one in alarms([{**calm, "gibberish": 0.3, "repeats": 0.6}])] == ["repeats", "gibberish"]
+    assert alarms([{**calm, "gibberish": 0.25, "repeats": 0.5}]) == [], "above the limits, not at them"
     assert figures([])["rate"] is None and figures([])["diversity"] is None
 
 
