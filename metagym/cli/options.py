@@ -26,7 +26,7 @@ def key_values(items: list[str] | None) -> dict[str, Any]:
     for item in items or []:
         key, mark, value = item.partition("=")
         if not mark or not key:
-            raise BadInput(f"a family option is written key=value, got {item!r}")
+            raise BadInput(f"an option of this kind is written key=value, got {item!r}")
         try:
             out[key] = json.loads(value)
         except json.JSONDecodeError:

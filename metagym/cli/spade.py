@@ -147,13 +147,16 @@ def build(
 ) -> None:
     """Validates program files and writes those that are accepted as a pool; says what is wrong with the others."""
     from metagym.runs.spade import build_pool
-    from metagym.spade.pool import sources_of
+    from metagym.sandbox.sources import read_source
     from metagym.spade.validation import ValidationSettings
 
     names = iter(files)
     settings = ValidationSettings(seed, novelty=not lenient)
     made, _ = build_pool(
-        sources_of(files), folder, settings, lambda report: typer.echo(f"{next(names)}: {report}", err=not report.ok)
+        [read_source(file) for file in files],
+        folder,
+        settings,
+        lambda report: typer.echo(f"{next(names)}: {report}", err=not report.ok),
     )
     typer.echo(f"{len(made.programs)} of {len(files)} programs: {folder} (digest {made.digest[:16]})")
 

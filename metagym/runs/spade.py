@@ -107,7 +107,7 @@ async def run_spade(
 
 
 def judged(
-    sources: Sequence[str],
+    sources: Sequence[str | bytes],
     settings: ValidationSettings | None = None,
     told: Callable[[ValidationReport], None] | None = None,
 ) -> list[ValidationReport]:
@@ -123,7 +123,7 @@ def judged(
 
 
 def build_pool(
-    sources: Sequence[str],
+    sources: Sequence[str | bytes],
     folder: str | os.PathLike[str],
     settings: ValidationSettings | None = None,
     told: Callable[[ValidationReport], None] | None = None,
@@ -131,7 +131,7 @@ def build_pool(
     """Validates programs and writes those that are accepted as a fixed pool.
 
     Args:
-        sources: The programs.
+        sources: The programs; bytes as files have them, whatever their encoding.
         folder: A new or empty folder.
         settings: How strict.
         told: Given each verdict.

@@ -13,7 +13,7 @@ from typing import Any
 
 from metagym import stats
 from metagym.episodes import Usage
-from metagym.errors import BadInput, RunError, StoreCorrupt
+from metagym.errors import RunError, StoreCorrupt
 from metagym.runs.folder import RunFolder
 from metagym.spade.curriculum import statistics, usages
 from metagym.spade.samplers import histogram
@@ -272,17 +272,3 @@ def _point(number: int, slots: tuple[Slot, ...]) -> RoundPoint:
 def _part(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = mapping.get(name)
     return value if isinstance(value, Mapping) else {}
-
-
-def environment_of(results: SpadeResults, digest: str) -> Environment:
-    """The program of a digest, or of its beginning.
-
-    Raises:
-        BadInput: None or several have it.
-    """
-    found = [one for one in results.environments if one.digest.startswith(digest)]
-    if len(found) != 1:
-        raise BadInput(
-            f"{len(found)} of the run's {len(results.environments)} programs have a digest like {digest!r:.80}"
-        )
-    return found[0]

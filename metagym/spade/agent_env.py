@@ -13,10 +13,11 @@ from metagym.episodes import Repair
 from metagym.errors import BadInput, NoTasks, ProgramKilled, ProgramRejected, UnknownName
 from metagym.playing.hosts import checked_reset, checked_step
 from metagym.sandbox import Program, SandboxPool, load
+from metagym.sandbox.sources import read_source
 from metagym.seeding import check_seed
 from metagym.spaces import FreeText
 from metagym.spade.memory import EnvMemory
-from metagym.spade.pool import load_pool, sources_of
+from metagym.spade.pool import load_pool
 from metagym.spade.program import EnvProgram, shown_info
 from metagym.spade.seats import cleaned, instructions_of, task_of
 from metagym.spade.stand_ins.programs import number_lock
@@ -221,9 +222,9 @@ def _programs(given: Mapping[str, Any]) -> list[EnvProgram]:
         if not views:
             raise NoTasks(f"the memory {given['memory']} holds no program in use")
         return [EnvProgram.parse(view.record.source) for view in views]
-    sources = [number_lock(pins) for pins in (2, 3, 4)]
+    sources: list[str | bytes] = [number_lock(pins) for pins in (2, 3, 4)]
     if given["file"] is not None:
-        sources = sources_of([given["file"]])
+        sources = [read_source(given["file"])]
     elif given["source"] is not None:
         sources = [given["source"]]
     try:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metagym.errors import BadInput, NoTasks, ProgramRejected, StoreCorrupt, StoreError
-from metagym.sandbox.sources import read_source
 from metagym.spade.permutation import Permutation
 from metagym.spade.program import EnvProgram
 from metagym.strictjson import strict_json
@@ -52,7 +51,7 @@ class FixedPool:
         return self.programs[Permutation(len(self.programs), seed, "pool", epoch)[place]]
 
 
-def write_pool(folder: str | os.PathLike[str], sources: Iterable[str], name: str = "") -> FixedPool:
+def write_pool(folder: str | os.PathLike[str], sources: Iterable[str | bytes], name: str = "") -> FixedPool:
     """Writes a pool into a new or empty folder; equal sources are kept once. Nothing is run.
 
     Args:
@@ -145,18 +144,3 @@ def _plain(file: str) -> bool:
     return (
         head == PROGRAMS and name.endswith(".py") and "/" not in name and "\\" not in name and not name.startswith(".")
     )
-
-
-def sources_of(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The texts of program files, in order.
-
-    Raises:
-        BadInput: One cannot be read, or is no UTF-8 text.
-    """
-    texts = []
-    for path in paths:
-        try:
-            texts.append(read_source(path).decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{path} cannot be read as a program: {error}") from error
-    return texts

@@ -36,8 +36,10 @@ def test_pools_are_built_checked_exported_and_played(cli: Command, tmp_path: Pat
     sources = {"a": number_lock(2), "b": number_lock(4, ["ledger", "mirror"]), "c": adversaries()["crash"]}
     for name, source in sources.items():
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
-    done = cli("spade", "pool", "build", "pool", "a.py", "b.py", "c.py")
-    assert done.code == 0 and "2 of 3 programs" in done.out and "c.py: step_crash" in done.err
+    (tmp_path / "d.py").write_bytes(b"\x7fELF\xff\xfe")
+    done = cli("spade", "pool", "build", "pool", "a.py", "b.py", "c.py", "d.py")
+    assert done.code == 0 and "2 of 4 programs" in done.out
+    assert "c.py: step_crash" in done.err and "d.py: syntax_error, line 1: the source is not UTF-8" in done.err
     done = cli("spade", "pool", "check", "pool")
     assert done.code == 0 and "2 files as listed" in done.out and "2 of 2 programs are accepted" in done.out
     run = ("--pool", "pool", "--ablation", "fixed-pool", "--ablation", "no-corpus", "--no-report", "--out", "run")

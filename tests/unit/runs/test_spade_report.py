@@ -16,7 +16,7 @@ from metagym.runs.report import MAX_BYTES, write_report
 from metagym.runs.report.spade import render_spade
 from metagym.runs.spade import run_spade_sync
 from metagym.runs.spade_notices import spade_notices
-from metagym.runs.spade_results import environment_of, load_spade
+from metagym.runs.spade_results import load_spade
 from metagym.spade.config import SpadeConfig, ablated
 from metagym.spade.stand_ins.programs import number_lock
 from tests.unit.runs.synthetic import a_manifest
@@ -75,7 +75,6 @@ def test_the_lineage_tree_shows_children_below_their_parents(folder: Path) -> No
         assert "No program names a parent" in parsed.text
     for one in children:
         assert f"made from {one.design.program.parents[0][:12]}" in parsed.text
-    assert environment_of(results, results.environments[0].digest[:10]) is results.environments[0]
 
 
 def test_s29_how_often_each_program_was_chosen_as_an_example_is_told(folder: Path) -> None:
