@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from metagym import stats
+from metagym.chat.store import ReplyStore
 from metagym.episodes import Usage
-from metagym.errors import MetaGymError, RunError
+from metagym.errors import MetaGymError, RunError, StoreError
 from metagym.runs.folder import RunFolder
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.slots import READERS, Slot, read
@@ -71,6 +72,7 @@ class SesaResults:
         ended: Whether the run came to its end.
         seconds: Wall-clock seconds by key, where they were kept.
         retries: Model requests that had to be made again.
+        replies: The file of paid replies; it need not be there.
     """
 
     manifest: Mapping[str, Any]
@@ -83,6 +85,7 @@ class SesaResults:
     ended: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
     retries: int = 0
+    replies: Path | None = None
 
     @property
     def slots(self) -> list[Slot]:
@@ -169,6 +172,20 @@ class SesaResults:
         solver = [episode.usage for one in tries for episode in (*one.episodes, *one.probes)]
         return {"challenger": Usage.total(mine), "solver": Usage.total(solver)}
 
+    @cached_property
+    def paid(self) -> Usage | None:
+        """What all replies on disk cost, those of distiller, verifier and judge among them; None where none is read."""
+        if self.replies is None or not self.replies.exists():
+            return None
+        try:
+            store = ReplyStore(self.replies, "read")
+            try:
+                return store.paid() if len(store) else None
+            finally:
+                store.close()
+        except StoreError:  # a report is written even where the replies cannot be read
+            return None
+
 
 def _lift(slots: Iterable[Slot]) -> Estimate:
     bare: dict[str, float | None] = {}
@@ -251,6 +268,7 @@ def _load(folder: RunFolder) -> SesaResults:
         ended,
         {key: value for key, value in aside.items() if isinstance(value, (int, float))},
         sum(value.get("retries", 0) for value in aside.values() if isinstance(value, dict)),
+        folder.replies,
     )
 
 

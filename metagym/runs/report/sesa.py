@@ -66,7 +66,7 @@ def render_sesa(results: SesaResults, name: str) -> str:
         "duplicates": sum(told["distilled"]["duplicates"] for told in results.banks.values()),
         "slots": _slots(results.slots),
         "more_slots": max(0, len(results.slots) - _SLOTS),
-        "usage": list(results.usage.items()),
+        "usage": [*results.usage.items(), *([] if results.paid is None else [("all replies on disk", results.paid)])],
         "seconds": sum(results.seconds.values()) if results.seconds else None,
         "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
     }

@@ -26,6 +26,7 @@ from metagym.sesa.rollouts import RolloutSettings
 from metagym.sesa.scores import MICRO
 from metagym.sesa.skills import SkillBank
 from tests.unit.runs.test_report import run_browser
+from tests.unit.runs.test_resume import calls
 from tests.unit.sesa.loops import settings
 
 CONFIG = settings(rounds=3, questions=5, probe_fraction=0.25)
@@ -305,6 +306,19 @@ def test_the_report_of_a_run_shows_frontier_skills_and_what_did_not_count(run: P
     assert "Scripted stand-ins" in html and "no-question" in html
     for card in load_sesa(run).cards:
         assert card.id[:8] in html and card.lift.point(sign=True) in html
+
+
+def test_the_report_tells_what_distiller_and_verifier_cost_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAID_LOG", str(tmp_path / "log"))
+    seats = ("challenger", "solver", "distiller", "verifier")
+    paid = {seat: f"python:tests.support.paid_sesa:{seat}" for seat in seats}
+    out = run_sesa_sync(settings(rounds=1, questions=3, rollouts=2, **paid), tmp_path / "run")
+    results = load_sesa(out)
+    recorded = sum(usage.calls for usage in results.usage.values())
+    assert results.paid is not None and results.paid.calls == calls(tmp_path / "log") > recorded > 0
+    assert "all replies on disk" in write_report(out).read_text("utf-8")
+    (out / "replies.sqlite").write_bytes(b"no database" * 500)
+    assert load_sesa(out).paid is None and "all replies on disk" not in write_report(out).read_text("utf-8")
 
 
 def test_a_run_that_still_goes_on_gives_a_report_of_what_is_there(run: Path, tmp_path: Path) -> None:
