@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
-from metagym.checks import whole
+from metagym.checks import shown, whole
 from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, SandboxError
 from metagym.extras import require
 from metagym.playing.hosts import checked_reset, checked_step
@@ -91,6 +92,12 @@ class DesignerAgentAEC(AECEnv):
             raise BadInput(f"hint is 'program' or 'none' here, got {hint!r:.40}")
         if render_mode not in (None, "ansi"):
             raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
+        if setting not in get_args(Setting):
+            raise BadInput(f"setting is one of {', '.join(get_args(Setting))}, got {shown(setting)}")
+        if not isinstance(skill, str) or not skill:
+            raise BadInput(f"skill is a text, got {shown(skill)}")
+        if not isinstance(validation, (ValidationSettings, NoneType)):
+            raise BadInput(f"validation is a ValidationSettings, got {shown(validation)}")
         self.setting, self.skill, self.hint_kind, self.render_mode = setting, skill, hint, render_mode
         self.reward = reward_of(reward, reward_options)
         self.pairs, self.repeats = whole("pairs", pairs, 1), whole("repeats", repeats, 1)

@@ -178,6 +178,10 @@ def test_spaces_are_the_instances_own() -> None:
 def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(BadInput, match="'program' or 'none'"):
         DesignerAgentAEC(hint="self")
+    wrong: list[dict[str, Any]] = [{"setting": "chess"}, {"skill": 5}, {"validation": {"seeds": 3}}, {"pairs": 0}]
+    for settings in wrong:
+        with pytest.raises(BadInput, match=f"{next(iter(settings))} is"):
+            DesignerAgentAEC(**settings)
     environment = DesignerAgentAEC()
     environment.reset(seed=0)
     with pytest.raises(BadInput, match="is text"):
