@@ -25,6 +25,24 @@ def episodes_of(config: RunConfig) -> int:
     return config.batch_size * (config.meta_turns + 1) + config.eval_tasks * _scored_turns(config)
 
 
+@contextmanager
+def _columns() -> Iterator[Progress]:
+    """Bars on the error stream, stopped at the end if anything started them."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    progress = Progress(*columns, console=Console(stderr=True))
+    try:
+        yield progress
+    finally:
+        if progress.live.is_started:
+            progress.stop()
+
+
 class _Bar:
     """A bar over episodes, with the success rate of what was scored last.
 
@@ -56,19 +74,8 @@ def _progress(total: int, title: str, quiet: bool) -> Iterator[Callable[[Event],
     if quiet:
         yield lambda event: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    progress = Progress(*columns, console=Console(stderr=True))
-    try:
+    with _columns() as progress:
         yield _Bar(progress, total, title)
-    finally:
-        if progress.live.is_started:
-            progress.stop()
 
 
 @contextmanager
@@ -113,31 +120,20 @@ def shown_rounds(total: int, title: str, quiet: bool) -> Iterator[Callable[[Any]
     if quiet:
         yield lambda event: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    progress = Progress(*columns, console=Console(stderr=True))
-    task = progress.add_task(title, total=total, note="")
-    counts = {"design": 0, "accepted": 0}
+    with _columns() as progress:
+        task = progress.add_task(title, total=total, note="")
+        counts = {"design": 0, "accepted": 0}
 
-    def told(event: Any) -> None:
-        progress.start()
-        if event.kind == "design":
-            counts["design"] += 1
-            counts["accepted"] += event.value.ok
-            progress.update(task, note=f"{counts['accepted']} of {counts['design']} accepted")
-        if event.kind == "round":
-            progress.update(task, completed=(event.round + 1) * total // max(1, event.rounds))
+        def told(event: Any) -> None:
+            progress.start()
+            if event.kind == "design":
+                counts["design"] += 1
+                counts["accepted"] += event.value.ok
+                progress.update(task, note=f"{counts['accepted']} of {counts['design']} accepted")
+            if event.kind == "round":
+                progress.update(task, completed=(event.round + 1) * total // max(1, event.rounds))
 
-    try:
         yield told
-    finally:
-        if progress.live.is_started:
-            progress.stop()
 
 
 @contextmanager
@@ -148,24 +144,13 @@ def counted(total: int | None, title: str) -> Iterator[Callable[[int, str], None
         total: How many there will be; None where nobody knows.
         title: What the bar counts.
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    progress = Progress(*columns, console=Console(stderr=True))
-    task = progress.add_task(title, total=total, note="")
+    with _columns() as progress:
+        task = progress.add_task(title, total=total, note="")
 
-    def step(count: int, note: str) -> None:
-        progress.start()
-        progress.advance(task, count)
-        if note:
-            progress.update(task, note=note)
+        def step(count: int, note: str) -> None:
+            progress.start()
+            progress.advance(task, count)
+            if note:
+                progress.update(task, note=note)
 
-    try:
         yield step
-    finally:
-        if progress.live.is_started:
-            progress.stop()

@@ -47,6 +47,10 @@ def run(
     ] = (None),
     bank: Annotated[Path | None, typer.Option(help="The skill bank; default: bank/ inside the run folder.")] = None,
     embedder: Annotated[str | None, typer.Option(help="Of a new bank: hash, wordllama or minilm.")] = None,
+    dedup: Annotated[float | None, typer.Option(help="Of a new bank: cosine of near copies; default: 0.85.")] = None,
+    cap: Annotated[int, typer.Option(help="Most active cards.", min=1)] = 800,
+    merge_at: Annotated[float | None, typer.Option(help="Cosine from which upkeep merges cards.")] = None,
+    upkeep_every: Annotated[int, typer.Option(help="Rounds between two consolidations.", min=1)] = 1,
     hand: Annotated[str, typer.Option(help="Hand-written cards to prime with: a path, starter, or none.")] = "starter",
     mined: Annotated[str | None, typer.Option(help="Mined cards to prime with: a path.")] = None,
     switch: Annotated[
@@ -131,12 +135,13 @@ def _config(values: dict[str, Any]) -> Any:
     """The settings from the command line."""
     from metagym.sesa.config import SesaConfig, switched
     from metagym.sesa.filters import FilterSettings
+    from metagym.sesa.maintenance import Upkeep
     from metagym.sesa.rollouts import RolloutSettings
     from metagym.sesa.rounds import RewardSettings
 
     names = (
-        "challenger solver distiller verifier judge scorer material searcher embedder mined data held_out rounds "
-        "questions rollouts shape retrieve_k probe_fraction stop_on_collapse seed"
+        "challenger solver distiller verifier judge scorer material searcher embedder dedup mined data held_out rounds "
+        "upkeep_every questions rollouts shape retrieve_k probe_fraction stop_on_collapse seed"
     )
     config = SesaConfig(
         **{name: values[name] for name in names.split()},
@@ -150,6 +155,7 @@ def _config(values: dict[str, Any]) -> Any:
         ),
         filters=FilterSettings(verify=not values["no_verify"]),
         reward=RewardSettings(repetition=values["repetition"]),
+        upkeep=Upkeep(cap=values["cap"], merge_at=values["merge_at"]),
     )
     return switched(config, *(values["switch"] or ()))
 

@@ -56,10 +56,13 @@ def test_switches_and_seats_reach_the_manifest(cli: Command, tmp_path: Path) -> 
     cli(
         *RUN, "--switch", "no-frontier-shaping", "--switch", "no-failure-distillation", "--out", "run", "--no-report",
         "--hops", "1,2", "--challenger", "rules", "--probe-fraction", "0", "--hand", "none", "--repetition", "0.5",
+        "--dedup", "0.93", "--cap", "7", "--merge-at", "0.9", "--upkeep-every", "2",
     )  # fmt: skip
     config = json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))["config"]
     assert config["switches"] == ["no-frontier-shaping", "no-failure-distillation"]
     assert config["shape"] == "constant?value=1.0" and not config["distil"] and config["hops"] == [1, 2]
+    assert config["dedup"] == 0.93 and config["upkeep_every"] == 2
+    assert (config["upkeep"]["cap"], config["upkeep"]["merge_at"]) == (7, 0.9)
     assert config["hand"] is None and config["reward"]["repetition"] == 0.5
 
 
