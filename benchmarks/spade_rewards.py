@@ -1,8 +1,8 @@
 """What the presets of the designer's reward pay for programs of known win rates, side by side.
 
 ``python -m benchmarks.spade_rewards`` prints the tables of docs/spade_rewards.md (about three minutes). Agents are
-coins: each play of a seed is won with that seed's probability. What depends on the number of wins alone is summed over all of
-them (exact); the rest is averaged over seeded replications.
+coins: each play of a seed is won with that seed's probability. What depends on the number of wins alone is summed over
+all of them (exact); the rest is averaged over seeded replications.
 """
 
 from __future__ import annotations
