@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
@@ -16,6 +17,8 @@ from metagym.sandbox.limits import Limits
 from metagym.sandbox.processes import WorkerProcess
 
 _READ = 65_536
+_TRIES = 40 if (os.cpu_count() or 1) > 1 else 0
+"""Looks at the socket before sleeping, about 40 us in all: most answers come sooner, and to be woken takes longer."""
 
 
 class ProcessChannel:
@@ -107,6 +110,11 @@ class ProcessChannel:
 
 def _received(sock: socket.socket) -> bytes:
     try:
+        for _ in range(_TRIES):
+            try:
+                return sock.recv(_READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                continue
         return sock.recv(_READ)
     except ConnectionError:
         return b""
