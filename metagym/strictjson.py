@@ -45,7 +45,7 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:
-    if value is None or value is True or value is False:
+    if value is None or value is True or value is False or _is_plain_text(value):
         return value
     if isinstance(value, np.floating):
         value = float(value)
@@ -63,10 +63,20 @@ def _plain(value: Any, where: str, depth: int) -> Any:
     if depth >= MAX_DEPTH:
         raise BadInput(f"{where[:200]}... is nested deeper than {MAX_DEPTH} levels (or contains itself)")
     if isinstance(value, Mapping):
-        return {_key(key, where): _plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+        return {
+            key if _is_plain_text(key) else _key(key, where): (
+                item if _is_plain_text(item) else _plain(item, f"{where}.{key}", depth + 1)
+            )
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
     raise BadInput(f"{where} is of type {type(value).__name__}, which has no JSON form")
+
+
+def _is_plain_text(value: Any) -> bool:
+    """Most of what is stored, and nothing is to be done with it."""
+    return value.__class__ is str and value.isascii()
 
 
 def _key(key: Any, where: str) -> str:

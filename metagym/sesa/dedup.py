@@ -16,7 +16,7 @@ from metagym.sesa.cards import SkillCard
 from metagym.sesa.embedders import Vectors
 from metagym.sesa.opposites import opposites
 from metagym.sesa.state import BankEntry, State
-from metagym.sesa.vectors import close_pairs
+from metagym.sesa.vectors import VectorTable, close_pairs
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def denied(card: SkillCard, state: State) -> str:
     return f"card {card.id} comes from the evaluation question {card.question_sha256[:16]}"
 
 
-def plan(cards: Sequence[SkillCard], vectors: Vectors, state: State, table: Vectors, threshold: float) -> Plan:
+def plan(cards: Sequence[SkillCard], vectors: Vectors, state: State, table: VectorTable, threshold: float) -> Plan:
     """Decides on the cards in their order; nothing is changed.
 
     Args:
@@ -106,12 +106,12 @@ def plan(cards: Sequence[SkillCard], vectors: Vectors, state: State, table: Vect
 
 class _Planner:
     def __init__(
-        self, cards: Sequence[SkillCard], vectors: Vectors, state: State, table: Vectors, threshold: float
+        self, cards: Sequence[SkillCard], vectors: Vectors, state: State, table: VectorTable, threshold: float
     ) -> None:
         self.cards, self.state = cards, state
         self.fresh: dict[str, BankEntry] = {}  # entries that this batch makes or changes
         self.close: list[list[tuple[float, str]]] = [[] for _ in cards]
-        for one, row, score in close_pairs(vectors, table, threshold):
+        for one, row, score in close_pairs(vectors, table.rows, threshold, table.tiles):
             self.close[one].append((score, state.ids[row]))
         self.inner: list[list[tuple[float, int]]] = [[] for _ in cards]
         for one, other, score in close_pairs(vectors, vectors, threshold):

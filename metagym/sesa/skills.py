@@ -132,13 +132,15 @@ class SkillBank:
             k: How many, >= 0; 0 gives none.
         """
         with self._store.threads:
-            rows, live, ids = self._store.table.rows, self._store.state.live, self._store.state.ids
-            return search(self.embedder, rows, live, CardRows(self._store.state, ids), query, k)
+            table, live, ids = self._store.table, self._store.state.live, self._store.state.ids
+            return search(self.embedder, table.rows, table.tiles, live, CardRows(self._store.state, ids), query, k)
 
     def snapshot(self) -> BankSnapshot:
         """The bank as it is now; see `BankSnapshot`."""
         with self._store.threads:
-            return BankSnapshot(self.seq, self.digest, tuple(self._ordered()), self._store.table.rows, self.embedder)
+            table = self._store.table
+            entries = tuple(self._ordered())
+            return BankSnapshot(self.seq, self.digest, entries, table.rows, table.tiles, self.embedder)
 
     def refresh(self) -> None:
         """Reads what other processes wrote since; a writer does so at each change anyway."""
@@ -196,7 +198,7 @@ class SkillBank:
             return []
         vectors = checked(self.embedder, [card.text for card in batch])
         with self._store.writing():
-            found = plan(batch, vectors, self._store.state, self._store.table.rows, self.threshold)
+            found = plan(batch, vectors, self._store.state, self._store.table, self.threshold)
             self._store.commit(found.events, found.cards, vectors[list(found.rows)])
         return list(found.outcomes)
 
@@ -357,7 +359,8 @@ class SkillBank:
     def _near(self, card: SkillCard, vectors: Vectors) -> list[tuple[float, BankEntry]]:
         """Active cards that a card nearly repeats, nearest first."""
         state = self._store.state
-        pairs = close_pairs(vectors, self._store.table.rows, self.threshold)
+        table = self._store.table
+        pairs = close_pairs(vectors, table.rows, self.threshold, table.tiles)
         found = [(score, state.entries[state.ids[row]]) for _, row, score in pairs]
         alike = [pair for pair in found if pair[1].status == "active" and not opposites(card, pair[1].card)]
         return sorted(alike, key=lambda pair: (-pair[0], pair[1].card.id))

@@ -14,7 +14,7 @@ from metagym.errors import BadInput
 from metagym.sesa.cards import SkillCard
 from metagym.sesa.embedders import Embedder, Vectors, checked
 from metagym.sesa.state import BankEntry, State
-from metagym.sesa.vectors import nearest
+from metagym.sesa.vectors import Tiles, nearest
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class BankSnapshot:
     digest: str
     entries: tuple[BankEntry, ...]
     _rows: Vectors
+    _tiles: Tiles
     _embedder: Embedder
 
     @property
@@ -53,7 +54,7 @@ class BankSnapshot:
 
     def search(self, query: str, k: int) -> tuple[FoundCard, ...]:
         """As `SkillBank.search`."""
-        return search(self._embedder, self._rows, self._live, self._cards, query, k)
+        return search(self._embedder, self._rows, self._tiles, self._live, self._cards, query, k)
 
     @cached_property
     def _live(self) -> Any:
@@ -80,13 +81,14 @@ class CardRows(Sequence[SkillCard]):
 
 
 def search(
-    embedder: Embedder, rows: Vectors, live: Any, cards: Sequence[SkillCard], query: str, k: int
+    embedder: Embedder, rows: Vectors, tiles: Tiles, live: Any, cards: Sequence[SkillCard], query: str, k: int
 ) -> tuple[FoundCard, ...]:
     """The `k` cards nearest to a query: by falling score, ties by id.
 
     Args:
         embedder: Of the rows.
         rows: Vectors, one row per card.
+        tiles: Of the table that the rows belong to.
         live: bool, one per card: which count.
         cards: The cards.
         query: Any text.
@@ -97,5 +99,5 @@ def search(
     if whole("k", k, 0) == 0 or not live.any():
         return ()
     vector = checked(embedder, [query])[0]
-    found = [FoundCard(cards[row], round(score, 6)) for row, score in nearest(rows, live, vector, k)]
+    found = [FoundCard(cards[row], round(score, 6)) for row, score in nearest(rows, tiles, live, vector, k)]
     return tuple(sorted(found, key=lambda one: (-one.score, one.card.id))[:k])

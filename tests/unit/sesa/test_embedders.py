@@ -16,7 +16,7 @@ from metagym.sesa import SkillBank, SkillCard
 from metagym.sesa.dedup import Added, Duplicate
 from metagym.sesa.embedders import HashEmbedder, checked, identity, load_embedder, unit
 from metagym.sesa.opposites import opposed
-from metagym.sesa.vectors import VectorTable, close_pairs, cosine, nearest
+from metagym.sesa.vectors import BLOCK, Tiles, VectorTable, close_pairs, cosine, nearest
 
 COPIES = (
     ("Split the question into single-hop questions and search for each of them first.",
@@ -117,10 +117,23 @@ def test_the_search_is_exact(seed, count, k):
     live = numbers.random(count) < 0.7
     query = rows[seed % count]
     want = sorted((-cosine(rows[row], query), row) for row in np.flatnonzero(live).tolist())[:k]
-    found = sorted((-score, row) for row, score in nearest(rows, live, query, k))
+    found = sorted((-score, row) for row, score in nearest(rows, Tiles(), live, query, k))
     assert found[: len(want)] == want
     pairs = {(one, other) for one, other, _ in close_pairs(rows, rows, 0.8)}
     assert pairs == {(a, b) for a in range(count) for b in range(count) if cosine(rows[a], rows[b]) >= 0.8}
+
+
+def test_a_large_table_is_searched_as_exactly_by_tiles_while_it_grows():
+    table, numbers = VectorTable(6), np.random.default_rng(0)
+    for size in (BLOCK - 1, 1, 1, 2 * BLOCK, 77, 16 * BLOCK):  # the last is searched by two threads
+        table.append(unit(numbers.integers(-2, 3, (size, 6))))
+        early, live = table.rows[: size // 2], numbers.random(len(table)) < 0.7
+        for rows in (table.rows, early):
+            query = unit(numbers.normal(size=(1, 6)))[0]
+            some = live[: len(rows)]
+            want = sorted((-cosine(rows[row], query), row) for row in np.flatnonzero(some).tolist())[:5]
+            assert sorted((-s, row) for row, s in nearest(rows, table.tiles, some, query, 5))[: len(want)] == want
+            assert list(close_pairs(query[None], rows, 0.6, table.tiles)) == list(close_pairs(query[None], rows, 0.6))
 
 
 def test_a_view_of_the_table_stays_what_it_is():
