@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import adapters, imports, latency, overhead, sandbox, search, sesa, skills, spade
+from benchmarks import adapters, imports, latency, overhead, sandbox, search, sesa, skills, spade, verdicts
 from benchmarks.common import Report, machine, machine_line
 
 HERE = Path(__file__).resolve().parent
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "overhead": overhead.report,
     "imports": imports.report,
     "sandbox": sandbox.report,
+    "verdicts": verdicts.report,
     "spade": spade.report,
     "search": search.report,
     "skills": skills.report,
