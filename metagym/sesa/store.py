@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -204,7 +205,7 @@ class BankStore:
     def _follow(self) -> None:
         """Another process may have put another journal into the place of this one (`metagym.sesa.repair.rewind`)."""
         try:
-            inode = (self.path / files.JOURNAL).stat().st_ino
+            inode = os.stat(f"{self.path}/{files.JOURNAL}").st_ino
         except OSError as error:
             raise StoreError(f"{self.path / files.JOURNAL} is gone: {error.strerror}") from error
         if inode != self._inode:

@@ -19,6 +19,9 @@ BLOCK = 2048
 _SHARED = 16
 """Tiles from which two threads share a search: 32,768 rows, about a millisecond."""
 
+_FEW = 64
+"""Rows of a tile that are compared one by one; where more come near, the whole tile is."""
+
 _TILE_ROWS = 256
 _ALONE = 1 << 18
 """Multiplications up to which OpenBLAS stays in one thread (interface/gemm.c: SMP_THRESHOLD_MIN times 4). Several
@@ -36,14 +39,21 @@ class Tiles:
 
     def __init__(self) -> None:
         self._tiles: list[Vectors] = []
+        self._rests: list[Vectors] = []
         self._lock = threading.Lock()
 
     def of(self, rows: Vectors) -> list[Vectors]:
         """The tiles of the first rows of the table that these belong to; the rows beyond the last are in none."""
         with self._lock:
             for start in range(len(self._tiles) * BLOCK, len(rows) - BLOCK + 1, BLOCK):
-                self._tiles.append(np.ascontiguousarray(rows[start : start + BLOCK].T))
+                block = rows[start : start + BLOCK]
+                self._tiles.append(np.ascontiguousarray(block.T))
+                self._rests.append(np.linalg.norm(block[:, block.shape[1] // 2 :], axis=1))
             return self._tiles[: len(rows) // BLOCK]
+
+    def rests(self, number: int) -> Vectors:
+        """Lengths of the second halves of a tile's rows, shape (`BLOCK`,)."""
+        return self._rests[number]
 
 
 class VectorTable:
@@ -90,8 +100,7 @@ def close_pairs(
         tiles: Of the table whose first rows `right` is; a single row of `left` is compared faster by them.
     """
     if tiles is not None and len(left) == 1:
-        scores = _scores(right, tiles, left[0])
-        for other in np.flatnonzero(scores >= threshold - MARGIN).tolist():
+        for other in _near(right, tiles, left[0], threshold - MARGIN):
             if (score := cosine(left[0], right[other])) >= threshold:
                 yield 0, other, score
         return
@@ -138,6 +147,26 @@ def nearest(rows: Vectors, tiles: Tiles, live: Any, vector: Any, k: int) -> list
     else:
         chosen = np.flatnonzero(live)
     return [(row, cosine(rows[row], vector)) for row in chosen.tolist()] if count else []
+
+
+def _near(rows: Vectors, tiles: Tiles, query: Vectors, least: float) -> Iterator[int]:
+    """The rows whose cosine to a query may reach `least`, and few others.
+
+    Half of the numbers decide for nearly all rows: what the other half adds is at most the product of its two lengths
+    (Cauchy-Schwarz). So half of the table is read, which is what time goes into.
+    """
+    half = len(query) // 2
+    rest = float(np.linalg.norm(query[half:]))
+    done = 0
+    for tile in tiles.of(rows):
+        most = np.dot(query[:half], tile[:half])
+        most += rest * tiles.rests(done // BLOCK)
+        near = np.flatnonzero(most >= least)
+        if len(near) > _FEW:
+            near = np.flatnonzero(np.dot(query, tile) >= least)
+        yield from (near + done).tolist()
+        done += BLOCK
+    yield from (np.flatnonzero(np.dot(rows[done:], query) >= least) + done).tolist()
 
 
 def _scores(rows: Vectors, tiles: Tiles, query: Vectors) -> Vectors:
