@@ -161,8 +161,8 @@ async def _episode(
     form = family.answer or LINES
     conversation = Conversation(system_prompt, family.instructions, seat, form.ask)
     command, nothing = form.read, form.absent
-    take = host.take if isinstance(host, InlineHost) else None
-    ask = model.start if isinstance(model, Scripted) else model.chat
+    take = host.take if type(host) is InlineHost else None  # one derived from it may step in another way
+    ask = model.start if type(model) is Scripted else model.chat
     keep, count = record.turns.append, record.usages.append
     keep_legal = settings.keep_admissible
     await host.open(record.task)
@@ -216,7 +216,7 @@ async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) 
         return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
     finally:
         # An inline host closes without waiting; elsewhere a cancelled episode must not leave its host open.
-        await (host.close() if isinstance(host, InlineHost) else asyncio.shield(host.close()))
+        await (host.close() if type(host) is InlineHost else asyncio.shield(host.close()))
 
 
 async def play_async(

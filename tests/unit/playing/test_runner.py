@@ -15,10 +15,12 @@ import pytest
 import metagym
 from metagym import Family, PlaySettings, Status, Task
 from metagym.chat import Reply, Request, scripted
+from metagym.chat.scripted import Scripted
 from metagym.episodes import Repair
 from metagym.errors import BadInput, BudgetExceeded, ContextOverflow, MetaGymError, TooManyFailures
 from metagym.playing import ActorSettings, play_async
 from metagym.playing.actor import NO_ACTION
+from metagym.playing.hosts import InlineHost, Transition
 from tests.support.worlds import FailingEnv, GuessEnv, HangingEnv, ListEnv, family_of, guess_family
 
 HOSTS = ("inline", "thread", "process:2")
@@ -462,3 +464,29 @@ def test_system_prompt_and_history_reach_the_model_as_they_are() -> None:
     assert [m.role for m in asked[-1].messages] == ["system", "user", "assistant", "user"]
     assert [m.content for m in asked[-1].messages[2:]] == ["Action: 3", "o3"]
     assert len({r.seed for r in asked}) == 4
+
+
+def test_a_host_or_model_derived_from_ours_is_asked_by_its_own_methods() -> None:
+    asked: list[str] = []
+
+    class Host(InlineHost):
+        async def step(self, action: str) -> Transition:
+            asked.append("step")
+            return await super().step(action)
+
+    class Pool:
+        def host(self, family: Family) -> Host:
+            return Host(family, 1.0)
+
+        async def close(self) -> None:
+            return
+
+    class Model(Scripted):
+        async def chat(self, request: Request) -> Reply:
+            asked.append("chat")
+            return await super().chat(request)
+
+    family = ends_at(3)
+    model = Model(go, "derived", "scripted")
+    metagym.play([family.tasks("train")[0]], model, family=family, hosts=Pool(), max_steps=1)
+    assert asked == ["chat", "step"]
