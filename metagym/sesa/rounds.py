@@ -213,13 +213,38 @@ def rewards(
         BadInput: The rollouts are too few for the shape, or the attempts are those of another batch.
     """
     chosen = settings or RewardSettings()
+    for one in attempts:
+        check_rollouts(shape, len(one.episodes), chosen.min_valid)
+    return pay(challenges, [measure(one.outcomes, chosen.min_valid) for one in attempts], shape, chosen, embedder)
+
+
+def pay(
+    challenges: Sequence[Challenge],
+    measured: Sequence[Measured],
+    shape: Shape,
+    settings: RewardSettings | None = None,
+    embedder: Embedder | None = None,
+) -> list[Paid]:
+    """What each challenge earned, from success rates alone: whoever pays so sees no prompt and no card of the solver.
+
+    Args:
+        challenges: All of the batch.
+        measured: How the solver did on each valid one, in order.
+        shape: The frontier shape.
+        settings: Penalty and repetition.
+        embedder: Compares questions by cosine; None by BLEU.
+
+    Raises:
+        BadInput: The measurements are those of another batch.
+    """
+    chosen = settings or RewardSettings()
     valid = [one for one in challenges if one.valid]
-    if len(valid) != len(attempts):
-        raise BadInput(f"{len(valid)} questions are valid and {len(attempts)} were attempted: they must be the same")
+    if len(valid) != len(measured):
+        raise BadInput(f"{len(valid)} questions are valid and {len(measured)} were attempted: they must be the same")
     shares: list[float | None] = [None] * len(valid)
     if chosen.repetition:
         shares = list(repetition([str(one.question) for one in valid], embedder, chosen.distance))
-    tries = iter(zip(attempts, shares, strict=True))
+    tries = iter(zip(measured, shares, strict=True))
     out = []
     for one in challenges:
         if one.failed:
@@ -227,13 +252,11 @@ def rewards(
         elif not one.valid:
             out.append(Paid(chosen.penalty, reason="no-question" if one.rejected is None else one.rejected.code))
         else:
-            tried, share = next(tries)
-            check_rollouts(shape, len(tried.episodes), chosen.min_valid)
-            measured = measure(tried.outcomes, chosen.min_valid)
-            if measured.rate is None:
-                out.append(Paid(None, measured, share, "dropped"))
+            found, share = next(tries)
+            if found.rate is None:
+                out.append(Paid(None, found, share, "dropped"))
             else:
-                out.append(Paid(shape(measured.rate) - chosen.repetition * (share or 0.0), measured, share))
+                out.append(Paid(shape(found.rate) - chosen.repetition * (share or 0.0), found, share))
     return out
 
 
