@@ -187,13 +187,14 @@ def _import(name: str) -> Any:
 
 def _openai(spec: Spec, seed: int) -> ChatModel:
     from metagym.chat.limit import Pace
-    from metagym.chat.openai import OpenAIChat
+    from metagym.chat.openai import OpenAIChat, sampling_fields
     from metagym.chat.retry import Retrying
 
     given = spec.params
     client = OpenAIChat(
         spec.name,
         connections=given.get("concurrency", DEFAULT_CONCURRENCY),
+        sampling=sampling_fields(given, full=given.get("sampling") == "full"),
         **{name: given[name] for name in ("base_url", "key_env", "choices", "context") if name in given},
     )
     pace = Pace(given.get("rpm"), given.get("tpm"))

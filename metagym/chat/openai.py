@@ -45,6 +45,10 @@ _OVERFLOW = re.compile(  # the words of OpenAI, vLLM (old and new), llama.cpp, S
     r"|longer than the (?:model's |maximum )|input tokens exceed",
     re.IGNORECASE,
 )
+_GRAMMAR = re.compile(r"grammar", re.IGNORECASE)
+_NEUTRAL: Mapping[str, float] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "n": 1}
+"""What changes nothing about the model's own distribution."""
+
 _OWN_FIELDS = frozenset({"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "stop", "seed"})
 
 
@@ -60,6 +64,7 @@ class OpenAIChat:
         choices: str = "auto",
         context: int | None = None,
         connections: int | None = None,
+        sampling: Mapping[str, float] | None = None,
     ) -> None:
         """Prepares the client; connects at the first call.
 
@@ -72,6 +77,8 @@ class OpenAIChat:
             context: Size of the model's window in tokens, if known: longer conversations are refused before sending,
                 and ``max_tokens`` is lowered to what is left.
             connections: Most connections at once; None is no limit.
+            sampling: Sampling fields of every call besides the request's own (see `sampling_fields`). What is not sent
+                is the server's choice: vLLM, for one, takes it from the model's ``generation_config.json``.
 
         Raises:
             MissingExtra: httpx2 is not installed.
@@ -89,6 +96,8 @@ class OpenAIChat:
         self._id = f"openai:{model}?base_url={parts.netloc}{parts.path}" + (
             "" if choices == "auto" else f"&choices={choices}"
         )
+        self._sampling = dict(sampling or {})
+        self._id += "".join(f"&{name}={value:g}" for name, value in sorted(self._sampling.items()))
         self._key_env = key_env or "OPENAI_API_KEY"
         self._key = _read_key(self._key_env, needed=key_env is not None)
         self._mode: str | None = None if choices == "auto" else choices
@@ -123,6 +132,10 @@ class OpenAIChat:
         constrained = request.choices is not None or request.json_schema is not None
         mode = await self._choice_mode(client) if constrained else "off"
         status, headers, body = await self._post(client, self._body(request, limit, mode))
+        if status == 500 and mode != "off" and _GRAMMAR.search(body.decode("utf-8", "replace")):
+            # vLLM's words for a choice that the tokenizer cannot spell: no retry helps. The answer is checked anyway.
+            mode = "off"
+            status, headers, body = await self._post(client, self._body(request, limit, mode))
         if status != 200:
             raise self._refusal(status, headers, body)
         reply = read_completion(body, request, model=self._model, backend="server", mode=mode)
@@ -161,6 +174,7 @@ class OpenAIChat:
             body["stop"] = list(request.stop[:4])  # the protocol's limit; all of them are cut off on our side
         if request.seed is not None:
             body["seed"] = request.seed & SEED_MASK
+        body.update(self._sampling)
         body.update(constraint_fields(request, mode))
         body.update(request.extra)
         text = json.dumps(body, ensure_ascii=False, allow_nan=False)
@@ -264,6 +278,23 @@ class _Client:
             trust_env=not is_loopback(parts.hostname or ""),  # a proxy cannot reach this machine's own loopback
             follow_redirects=False,
         )
+
+
+def sampling_fields(given: Mapping[str, float], *, full: bool = False) -> dict[str, float]:
+    """The sampling fields of a call that a server would else choose by itself.
+
+    Args:
+        given: Any of ``top_p``, ``top_k``, ``min_p``, ``repetition_penalty``; further names are left out. A `top_k` of
+            0 means no cut and is sent as -1, which vLLM, SGLang and llama.cpp all read so.
+        full: Send the rest too, with the values that change nothing, and ``n = 1``. OpenAI's own servers refuse fields
+            that they do not know; vLLM, SGLang and llama.cpp take all of them.
+    """
+    fields = {name: given[name] for name in _NEUTRAL if name in given}
+    if full:
+        fields = {**_NEUTRAL, **fields}
+    if fields.get("top_k") == 0:
+        fields["top_k"] = -1
+    return fields
 
 
 def is_loopback(host: str) -> bool:

@@ -49,6 +49,13 @@ def _number(low: float, *, open_end: bool = False) -> Read:
     return read
 
 
+def _share(text: str) -> float:
+    value = _number(0)(text)
+    if value > 1:
+        raise ValueError("a number from 0 to 1")
+    return value
+
+
 def _one_of(*names: str) -> Read:
     def read(text: str) -> str:
         if text not in names:
@@ -87,6 +94,13 @@ def read_base_url(text: str) -> str:
     return text.rstrip("/")
 
 
+_CUTS: Mapping[str, Read] = {
+    "sampling": _one_of("given", "full"),
+    "top_p": _share,
+    "top_k": _whole(0),
+    "min_p": _share,
+    "repetition_penalty": _number(0, open_end=True),
+}
 _SAMPLING: Mapping[str, Read] = {"temperature": _number(0), "max_tokens": _whole(1)}
 _LIMITS: Mapping[str, Read] = {"concurrency": _whole(1), "rpm": _whole(1), "tpm": _whole(1)}
 _PRICES: Mapping[str, Read] = {"price_in": _number(0), "price_out": _number(0)}
@@ -98,6 +112,7 @@ SCHEMES: Mapping[str, Mapping[str, Read]] = {
         "base_url": read_base_url,
         "key_env": _env_name,
         **_SAMPLING,
+        **_CUTS,
         **_LIMITS,
         "retries": _whole(0),
         "timeout": _number(0, open_end=True),

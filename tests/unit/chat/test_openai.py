@@ -493,3 +493,50 @@ def test_the_fake_server_answers_many_at_once(ask):
     with FakeServer(brain) as server:
         replies = say(load(server.spec()), *(ask(sample=n) for n in range(16)))
     assert [reply.text for reply in replies] == ["all here"] * 16
+
+
+def test_sampling_full_sends_every_sampling_parameter_with_every_call(ask):
+    with FakeServer() as server:
+        plain, full = load(server.spec()), load(server.spec(sampling="full", top_p=0.9, repetition_penalty=1.05))
+        for model in (plain, full):
+            say(model, ask(temperature=0.7, seed=3, stop=("x",), choices=("ok", "no"), max_tokens=7))
+    assert not {"top_p", "top_k", "min_p", "repetition_penalty", "n"} & set(server.chats[0])
+    sent = server.chats[1]
+    assert {name: sent[name] for name in ("top_p", "top_k", "min_p", "repetition_penalty", "n")} == {
+        "top_p": 0.9,
+        "top_k": -1,  # no cut
+        "min_p": 0.0,
+        "repetition_penalty": 1.05,
+        "n": 1,
+    }
+    assert (sent["temperature"], sent["seed"], sent["stop"], sent["max_tokens"]) == (0.7, 3, ["x"], 7)
+    assert plain.id != full.id and "repetition_penalty=1.05" in full.id  # replies of one are never the other's
+
+
+def test_a_given_cut_is_sent_alone_and_the_request_has_the_last_word(ask):
+    with FakeServer() as server:
+        say(load(server.spec(top_k=20)), ask(), ask(extra={"top_k": 5}))
+    assert sorted(chat["top_k"] for chat in server.chats) == [5, 20]
+    assert all("top_p" not in chat for chat in server.chats)
+
+
+@pytest.mark.parametrize("wrong", ["top_p=1.5", "top_k=-1", "min_p=2", "repetition_penalty=0", "sampling=all"])
+def test_impossible_sampling_is_refused_when_the_spec_is_read(wrong: str) -> None:
+    with pytest.raises(SpecError, match=wrong.split("=")[0]):
+        load(f"openai:m?base_url=http://127.0.0.1:1/v1&{wrong}")
+
+
+class Speechless(FakeServer):
+    """Cannot spell any choice, as vLLM with a tokenizer that lacks a token for it."""
+
+    def refusal(self, headers, body):
+        if "structured_outputs" in body:
+            return 500, {"error": {"message": "The grammar rejected tokens [5]", "code": 500}}
+        return super().refusal(headers, body)
+
+
+@pytest.mark.parametrize(("answer", "constraint"), [("go on", "checked"), ("fly", "ignored")])
+def test_a_choice_that_no_grammar_can_spell_is_asked_for_in_words_and_checked(ask, answer, constraint):
+    with Speechless(lambda request: answer) as server:
+        reply = say(load(server.spec(choices="structured_outputs")), ask(choices=("go on", "wait")))[0]
+    assert (reply.text, reply.constraint, reply.attempts, len(server.chats)) == (answer, constraint, 1, 2)

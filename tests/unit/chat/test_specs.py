@@ -142,6 +142,10 @@ _VALUES = {
     "price_out": st.floats(0, 1e6, allow_subnormal=False),
     "choices": st.sampled_from(CHOICE_MODES),
     "retries": st.integers(0, 10**9),
+    "sampling": st.sampled_from(["given", "full"]),
+    "top_p": st.floats(0, 1, allow_subnormal=False),
+    "min_p": st.floats(0, 1, allow_subnormal=False),
+    "repetition_penalty": st.floats(1e-3, 1e6),
 }
 _NAMES = st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc")), min_size=1, max_size=30)
 
