@@ -1,0 +1,266 @@
+"""Replaying a batch under a candidate prompt with the frozen actor: many at once, each measured only once.
+
+The episodes are those of `metagym.play`, with the tasks, seeds, seat and cleaning of the row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from metagym import chat
+from metagym.chat import load
+from metagym.chat.perloop import PerLoop
+from metagym.chat.types import ChatModel
+from metagym.checks import number, whole
+from metagym.episodes import Episode, mean_return, success_rate
+from metagym.errors import TooManyFailures
+from metagym.families import Family, load_family
+from metagym.playing.hosts import HostPool, make_pool
+from metagym.playing.runner import PlaySettings, play_async
+from metagym_trainers.ict.rows import ReplaySpec
+
+CACHED = 100_000
+"""Replays that are remembered, the oldest forgotten first; one takes about 500 bytes."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of one candidate on one batch. A remembered one is as rich as a fresh one.
+
+    Attributes:
+        value: Mean return of the scored episodes; None where too few could be scored.
+        success: Success rate; None where it cannot be told.
+        episodes: Number of scored episodes.
+        failed: Number of the others.
+        cause: Why there is no value.
+    """
+
+    value: float | None
+    success: float | None = None
+    episodes: int = 0
+    failed: int = 0
+    cause: str = ""
+
+
+class Slots:
+    """Places for episodes, given out in the order of asking, on one event loop.
+
+    A candidate takes the places of all its episodes at once and gives each back as its episode ends; two candidates
+    can therefore never wait for each other.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = asyncio.Semaphore(count)
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def taken(self, count: int) -> AsyncIterator[Callable[[], None]]:
+        """Waits for `count` places.
+
+        Yields:
+            A function that gives one back; those left are given back at the end of the block.
+        """
+        held = 0
+
+        def give_back() -> None:
+            nonlocal held
+            if held:
+                held -= 1
+                self._free.release()
+
+        try:
+            async with self._turn:
+                for _ in range(count):
+                    await self._free.acquire()
+                    held += 1
+            yield give_back
+        finally:
+            while held:
+                give_back()
+
+
+class Replays:
+    """Plays batches under candidate prompts and remembers the results.
+
+    Nothing that belongs to an event loop is made before it is used there: the trainer's loop is not the one of whoever
+    builds this.
+
+    Args:
+        actor: The frozen actor: a model spec, a `ChatModel` or a callable; None takes the spec in each row.
+        hosts: Where environments live, see `metagym.play`; a pool of your own must be usable on the trainer's loop.
+        concurrency: Episodes at once, over all candidates.
+        deadline: Seconds for one candidate once its episodes have begun. What has not ended by then is not scored.
+        settings: Deadlines of model and environment calls. ``max_failures`` is the largest share of episodes without a
+            score that a value may be based on.
+        on_episodes: Told of each candidate's episodes, where they were played: ``(spec, prompt, episodes)``.
+    """
+
+    def __init__(
+        self,
+        actor: Any = None,
+        *,
+        hosts: str | HostPool | None = None,
+        concurrency: int = 64,
+        deadline: float = 3600.0,
+        settings: PlaySettings | None = None,
+        on_episodes: Callable[[ReplaySpec, str, Sequence[Episode]], None] | None = None,
+    ) -> None:
+        self.actor, self.hosts, self.on_episodes = actor, hosts, on_episodes
+        self.concurrency = whole("concurrency", concurrency, 1)
+        self.deadline = number("deadline", deadline, 0, above=True)
+        self.settings = settings or PlaySettings()
+        self._slots = PerLoop(lambda: Slots(self.concurrency))
+        self._pools: PerLoop[dict[str, tuple[HostPool, bool]]] = PerLoop(dict)
+        self._families: dict[str, Family] = {}
+        self._models: dict[str, ChatModel] = {}
+        self._known: OrderedDict[bytes, Replay] = OrderedDict()
+
+    def key(self, spec: ReplaySpec, prompt: str) -> bytes:
+        """A digest of what decides a replay: prompt, `ReplaySpec.identity`, actor, the family's versions, deadlines."""
+        parts = (
+            prompt,
+            spec.identity,
+            self._model(spec).id,
+            json.dumps(dict(self._family(spec).versions), sort_keys=True, default=str),
+            f"{self.settings.model_deadline} {self.settings.env_deadline} {self.settings.max_failures}",
+        )
+        digest = blake2b(digest_size=16)
+        for part in parts:
+            raw = part.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(raw) + raw)
+        return digest.digest()
+
+    async def __call__(self, spec: ReplaySpec, prompt: str) -> tuple[Replay, bool]:
+        """Replays one candidate.
+
+        Returns:
+            The result, and whether it was known. A replay without a value is not remembered: what failed today may
+            work tomorrow.
+
+        Raises:
+            BadInput: The family or the actor of the row cannot be made.
+        """
+        key = self.key(spec, prompt)
+        known = self._known.get(key)
+        if known is not None:
+            self._known.move_to_end(key)
+            return known, True
+        made = await self._play(spec, prompt)
+        if made.value is not None:
+            self._known[key] = made
+            while len(self._known) > CACHED:
+                self._known.popitem(last=False)
+        return made, False
+
+    async def _play(self, spec: ReplaySpec, prompt: str) -> Replay:
+        ended: list[Episode] = []
+        count = len(spec.tasks)
+        at_once = min(count, self.concurrency)
+        cause = ""
+        async with self._slots.get().taken(at_once) as give_back:
+
+            def note(episode: Episode) -> None:
+                ended.append(episode)
+                if count - len(ended) < at_once:  # nobody waits for the place of this episode
+                    give_back()
+
+            try:
+                async with asyncio.timeout(self.deadline):
+                    ended = await play_async(
+                        spec.tasks,
+                        self._model(spec),
+                        system_prompt=prompt,
+                        family=self._family(spec),
+                        hosts=self._pool(spec),
+                        seed=spec.actor_seed,
+                        seat=spec.seat,
+                        settings=replace(
+                            self.settings,
+                            max_steps=spec.max_steps,
+                            clean=spec.clean,
+                            concurrency=at_once,
+                            max_failures=1.0,  # the share is looked at below, where late episodes count too
+                        ),
+                        on_episode=note,
+                    )
+            except TimeoutError:
+                cause = f"not all of the {count} episodes ended within {self.deadline:g} s"
+            except Exception as error:  # whatever failed is no fault of the candidate, and must not end the training
+                cause = f"{type(error).__name__}: {error}"
+        if self.on_episodes is not None and ended:
+            self.on_episodes(spec, prompt, ended)
+        return _judged(ended, count, self.settings.max_failures, cause)
+
+    async def check(self, spec: ReplaySpec) -> None:
+        """Plays the first step of the first task of a row, to see that family and actor are there.
+
+        Raises:
+            BadInput, MissingExtra: The family or the actor cannot be made.
+            TooManyFailures: The step failed, e.g. since the actor's server is down; the message holds the cause.
+        """
+        model = self._model(spec)
+        settings = replace(self.settings, max_steps=1, clean=spec.clean, max_failures=1.0)
+        (episode,) = await play_async(
+            spec.tasks[:1],
+            model,
+            system_prompt=spec.system_prompt,
+            family=self._family(spec),
+            hosts=self._pool(spec),
+            seed=spec.actor_seed,
+            seat=spec.seat,
+            settings=settings,
+        )
+        if not episode.scored:
+            error = TooManyFailures(
+                f"the frozen actor {model.id} cannot play {episode.task.key}: {episode.cause}; nothing was trained: "
+                "start its server (examples/serve_actor.sh) or name another actor"
+            )
+            error.episodes = [episode]
+            raise error
+
+    async def aclose(self) -> None:
+        """Ends the worker processes and connections that were made on the running loop."""
+        for pool, ours in (self._pools.pop() or {}).values():
+            if ours:
+                await pool.close()
+        for model in self._models.values():
+            if model is not self.actor:
+                await chat.aclose(model)
+
+    def _family(self, spec: ReplaySpec) -> Family:
+        name = spec.family_key
+        if name not in self._families:
+            self._families[name] = load_family(spec.family, **spec.family_options)
+        return self._families[name]
+
+    def _model(self, spec: ReplaySpec) -> ChatModel:
+        actor = spec.actor if self.actor is None else self.actor
+        name = f"{actor if isinstance(actor, str) else ''} {spec.family_key}"
+        if name not in self._models:
+            self._models[name] = load(actor, seat="actor", family=self._family(spec))
+        return self._models[name]
+
+    def _pool(self, spec: ReplaySpec) -> HostPool:
+        pools, name = self._pools.get(), spec.family_key
+        if name not in pools:
+            pools[name] = make_pool(self.hosts, self._family(spec), self.settings.env_deadline)
+        return pools[name][0]
+
+
+def _judged(episodes: Sequence[Episode], count: int, most_failed: float, cause: str) -> Replay:
+    """The result of a replay of `count` episodes, of which those given have ended."""
+    scored = [episode for episode in episodes if episode.scored]
+    failed = count - len(scored)
+    value = mean_return(scored)
+    if value is None or not math.isfinite(value) or failed > most_failed * count:
+        first = next((e.cause for e in episodes if not e.scored), "") or cause or "no episode could be scored"
+        return Replay(None, None, len(scored), failed, first)
+    return Replay(value, success_rate(scored), len(scored), failed)
