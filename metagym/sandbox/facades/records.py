@@ -211,10 +211,12 @@ class Field:
 
 def fields(class_or_instance: Any) -> tuple[Field, ...]:
     """``dataclasses.fields``: the fields, each as a read-only record."""
-    names = [entry.name for entry in dataclasses.fields(Field)]
-    found = dataclasses.fields(class_or_instance)
-    made = (Field(*(getattr(entry, name) for name in names)) for entry in found)
-    return tuple(dataclasses.replace(field, name=written_name(field.name)) for field in made)
+    return tuple(
+        Field(written_name(entry.name), *_ABOUT_FIELD(entry)) for entry in dataclasses.fields(class_or_instance)
+    )
+
+
+_ABOUT_FIELD = operator.attrgetter(*(entry.name for entry in dataclasses.fields(Field)[1:]))
 
 
 DATACLASSES = (

@@ -77,21 +77,32 @@ for _name in dir(ast):
 
 def _kind(node: Any) -> type:
     """The class of ours that a node is of; a program may have derived from it."""
-    return next(kind for kind in type(node).__mro__ if kind in _FIELDS)
+    kind = type(node)
+    if type(kind) is type and kind in _FIELDS:  # a class of the program may have a metaclass that lies
+        return kind
+    return next(kind for kind in kind.__mro__ if kind in _FIELDS)
+
+
+_OURS = {getattr(ast, name): (kind, {*kind._fields, *_PLACES}) for name, kind in _NODES.items()}  # type: ignore[attr-defined]
+_new, _set = object.__new__, object.__setattr__
 
 
 def _ours(value: Any) -> Any:
-    if isinstance(value, list):
+    """A tree of ours for one that the parser made, which sets every field that a node has."""
+    if value.__class__ is list:
         return [_ours(item) for item in value]
-    if not isinstance(value, ast.AST):
+    known = _OURS.get(value.__class__)
+    if known is None:
         return value
-    made = object.__new__(_NODES[type(value).__name__])
-    for name in (*value._fields, *_PLACES):
-        if hasattr(value, name):
-            object.__setattr__(made, name, _ours(getattr(value, name)))
+    kind, names = known
+    made = _new(kind)
+    for name, item in value.__dict__.items():
+        if name in names:
+            _set(made, name, item if item.__class__ is int or item is None else _ours(item))
     return made
 
 
+_MISSING = object()
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...))
 
 
@@ -161,16 +172,19 @@ def dump(node: Any, annotate_fields: bool = True, include_attributes: bool = Fal
 def iter_fields(node: Any) -> Iterator[tuple[str, Any]]:
     """``ast.iter_fields``: names and values of a node's fields."""
     for name in _FIELDS[_kind(_node(node))]:
-        if hasattr(node, name):
-            yield name, getattr(node, name)
+        value = getattr(node, name, _MISSING)
+        if value is not _MISSING:
+            yield name, value
 
 
 def iter_child_nodes(node: Any) -> Iterator[Any]:
     """``ast.iter_child_nodes``: the nodes right below a node."""
-    for _, value in iter_fields(node):
-        for item in value if isinstance(value, list) else (value,):
-            if isinstance(item, AST):
-                yield item
+    for name in _FIELDS[_kind(_node(node))]:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            yield from (item for item in value if isinstance(item, AST))
+        elif isinstance(value, AST):
+            yield value
 
 
 def walk(node: Any) -> Iterator[Any]:

@@ -52,7 +52,6 @@ def template() -> dict[str, Any]:
         "__debug__": True,
         "_getattr_": guards.read,
         "_getitem_": _item,
-        "_write_": guards.write,
         "_apply_": guards.apply,
         "_inplacevar_": guards.inplace,
         "_aug_": guards.augment,

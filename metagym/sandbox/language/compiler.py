@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import marshal
 import warnings
 from dataclasses import dataclass, field
@@ -56,7 +57,12 @@ def compile_program(source: str | bytes, *, guards: Guards = "native", numpy: bo
     found = contract.read(tree)
     try:
         tree = normalise(tree, nodes, numpy=numpy)
-        tree = (FullPolicy if guards == "full" else Policy)().visit(tree)
+        policy = (FullPolicy if guards == "full" else Policy)()
+        if nodes[ast.Nonlocal]:
+            policy.shared = frozenset(
+                n for part in ast.walk(tree) if isinstance(part, ast.Nonlocal) for n in part.names
+            )
+        tree = policy.visit(tree)
         with reading.PARSER, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             code = compile(tree, "<program>", "exec", dont_inherit=True, optimize=0)

@@ -33,7 +33,7 @@ def safe_format(template: str, args: Sequence[Any], kwargs: Mapping[str, Any], g
         AttributeError: A field follows an attribute that is not given to programs.
     """
     template = str.__str__(template)
-    if any(names.MARK in key for key in kwargs):
+    if kwargs and any(names.MARK in key for key in kwargs):
         kwargs = {names.shown(key): value for key, value in kwargs.items()}
     found = _without_paths(template)
     if found is None:

@@ -26,6 +26,30 @@ _MISSING: Any = object()
 # --- writing
 
 
+def writer(own: set[type]) -> Callable[[Any], Any]:
+    """The guard of writes of one session.
+
+    Args:
+        own: Gets the classes of whose instances attributes may be set without asking again. Classes whose metaclass
+            says when they are equal stay out: they could pass for others in a set.
+    """
+
+    def write_and_remember(ob: Any) -> Any:
+        kind = type(ob)
+        if kind in own:
+            return ob
+        if kind.__module__ != names.PROGRAM:
+            return write(ob)
+        if _defined(type(kind), "__hash__") is _BY_IDENTITY[0] and _defined(type(kind), "__eq__") is _BY_IDENTITY[1]:
+            own.add(kind)
+        return ob
+
+    return write_and_remember
+
+
+_BY_IDENTITY = object.__dict__["__hash__"], object.__dict__["__eq__"]
+
+
 def write(ob: Any) -> Any:
     """Gives back an object whose attributes the program may set.
 
@@ -53,6 +77,8 @@ def write(ob: Any) -> Any:
 def read(ob: Any, name: str) -> Any:
     """An attribute whose name was judged before; the risky ones depend on the object."""
     if name in names.RISKY and issubclass(type(ob), _kinds):
+        if type(ob) is str and name in _FORMATS:
+            return functools.partial(_FORMATS[name], ob)
         return _risky(ob, name)
     return getattr(ob, name)
 

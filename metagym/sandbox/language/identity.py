@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 import types
 import zlib
 from collections.abc import Callable
@@ -12,6 +11,11 @@ from typing import Any
 _FIRST = 1_000
 _BY_ADDRESS = (types.BuiltinFunctionType, types.MethodWrapperType)
 """Types whose own hash is made of an address."""
+
+_REMEMBERED = 4096
+"""Most hashes of texts, and of sets, that are kept."""
+
+_texts: dict[str, int] = {}
 
 _instance_of_super = super.__dict__["__self__"].__get__
 
@@ -22,10 +26,11 @@ class Identities:
     An object that was asked for its identity is kept alive, so that its number stays its own.
     """
 
-    __slots__ = ("_known",)
+    __slots__ = ("_known", "_sets")
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, Any]] = {}
+        self._sets: dict[frozenset[Any], int] = {}  # hashes of sets of texts, numbers and None
 
     def id(self, ob: Any, /) -> int:
         """A number that no other object of the session has."""
@@ -38,7 +43,8 @@ class Identities:
         """The builtin `hash`, with equal values for equal texts in every process."""
         kind = type(ob)
         if kind is str:
-            return _of_text(ob)
+            found = _texts.get(ob)
+            return _of_text(ob) if found is None else found
         if kind is int or kind is float:
             return hash(ob) if ob == ob else 0  # that of a NaN would be its address
         if kind is bytes:
@@ -46,7 +52,7 @@ class Identities:
         if kind is tuple:
             return hash(tuple(map(self.hash, ob)))
         if kind is frozenset:
-            return hash(frozenset(map(self.hash, ob)))
+            return self._of_set(ob)
         if ob is None:
             return 0x5EED
         if issubclass(kind, enum.Enum) and kind.__hash__ is enum.Enum.__hash__:
@@ -56,6 +62,16 @@ class Identities:
         if kind.__hash__ is object.__hash__ or kind in _BY_ADDRESS:
             return self.id(ob)
         return hash(ob)
+
+    def _of_set(self, ob: frozenset[Any]) -> int:
+        found = self._sets.get(ob)
+        if found is None:
+            found = hash(frozenset(map(self.hash, ob)))
+            if all(type(item) is str or type(item) is int or item is None for item in ob):
+                if len(self._sets) >= _REMEMBERED:
+                    self._sets.clear()
+                self._sets[ob] = found
+        return found
 
     def method(self, ob: Any) -> Callable[..., int]:
         """``ob.__hash__`` of an object, a class or ``super()``: what it gives hangs on no address."""
@@ -67,9 +83,11 @@ class Identities:
         return (lambda one: self.id(one)) if ob.__hash__ is object.__hash__ else ob.__hash__
 
 
-@functools.lru_cache(4096)
 def _of_text(text: str) -> int:
-    return _of_bytes(text.encode("utf-8", "surrogatepass"))
+    if len(_texts) >= _REMEMBERED:
+        _texts.clear()
+    found = _texts[text] = _of_bytes(text.encode("utf-8", "surrogatepass"))
+    return found
 
 
 def _of_bytes(data: bytes) -> int:

@@ -15,15 +15,17 @@ from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransf
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
-from metagym.sandbox.language.naming import call
+from metagym.sandbox.language.naming import call, placed
 from metagym.sandbox.language.walking import JUDGED, MARKS, Walker
 
 GUARDS = frozenset(
     "_getattr_ _getitem_ _write_ _apply_ _inplacevar_ _aug_ _old_attr_ _old_item_ _type_ _text_ _vars_ _class_ _mro_"
-    " _slots_ _setattr_ _super_ _hash_ _update_ _marked_ _unmarked_ _meta_ _abcmeta_ _initvar_ _kwonly_".split()
+    " _slots_ _setattr_ _super_ _hash_ _update_ _marked_ _unmarked_ _meta_ _abcmeta_ _initvar_ _kwonly_"
+    " _kind_ _own_".split()
 )
 """The names of the guards; they stand in the builtins of a namespace and no program can bind one."""
 
+_IN, _LOAD = ast.In(), ast.Load()
 _NATIVE_DUNDERS = names.OPERATORS | names.PLAIN_READS | names.CALLED
 _DEFINED = names.DEFINABLE | names.LIBRARY | names.CLASS_VARIABLES
 
@@ -41,6 +43,10 @@ class Policy(Walker, RestrictingNodeTransformer):
 
     full = False
     _fields = JUDGED
+    shared: frozenset[str] = frozenset()
+    """Names that the program declares ``nonlocal`` anywhere."""
+    _parameters: frozenset[str] = frozenset()
+    """Parameters of the function whose own statements are visited, as far as no other function can bind them."""
     node_contents_visit = Walker.contents
 
     # --- faults
@@ -90,8 +96,19 @@ class Policy(Walker, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         if isinstance(node.ctx, ast.Load):
             return call("_getattr_", node.value, ast.Constant(node.attr), at=node)
-        node.value = call("_write_", node.value, at=node.value)
+        node.value = self._writable(node.value)
         return node
+
+    def _writable(self, owner: ast.expr) -> ast.expr:
+        """``_write_(x)``; for parameters ``x if _kind_(x) in _own_ else _write_(x)``, which takes a third of the time.
+
+        Only for what nothing but the function itself can bind: nobody may exchange the object after the question.
+        """
+        guarded = call("_write_", owner, at=owner)
+        if not isinstance(owner, ast.Name) or owner.id not in self._parameters:
+            return guarded
+        asked = ast.Compare(call("_kind_", owner, at=owner), [_IN], [placed(ast.Name("_own_", _LOAD), owner)])
+        return placed(ast.IfExp(placed(asked, owner), owner, guarded), owner)
 
     def _judge(self, node: ast.AST, name: str, *, load: bool) -> None:
         plain = not name.startswith("_") or name == "_"
@@ -157,7 +174,7 @@ class Policy(Walker, RestrictingNodeTransformer):
         """Allowed unless it is asynchronous."""
         if node.is_async:
             self.error(node.target, _WORDS["AsyncFor"])
-        return self.node_contents_visit(node)
+        return self._within(frozenset(), node)
 
     # --- definitions
 
@@ -169,14 +186,22 @@ class Policy(Walker, RestrictingNodeTransformer):
         """Names are judged; printing needs no collector."""
         self._judge_definition(node)
         self.check_function_argument_names(node)
-        return self.node_contents_visit(node)
+        given = node.args
+        own = {arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        return self._within(frozenset(own - self.shared), node)
+
+    def _within(self, parameters: frozenset[str], node: ast.AST) -> Any:
+        around, self._parameters = self._parameters, parameters
+        node = self.node_contents_visit(node)
+        self._parameters = around
+        return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         """The guard is ``__build_class__``, not a metaclass."""
         self._judge_definition(node)
         if any(keyword.arg is None for keyword in node.keywords):
             self.error(node, "a class statement takes no **mapping; write its keywords out")
-        return self.node_contents_visit(node)
+        return self._within(frozenset(), node)
 
     def _judge_definition(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         self.check_name(node, node.name)

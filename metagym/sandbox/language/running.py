@@ -50,6 +50,7 @@ def namespace(compiled: Compiled, seed: int, *, print_to: Callable[[str], None])
     session = facades.bind(seed, numpy=compiled.numpy, print_to=print_to)
     modules = session.modules
     identities = Identities()
+    own: set[type] = set()
 
     def print_(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False) -> None:
         text = (" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end)
@@ -74,6 +75,9 @@ def namespace(compiled: Compiled, seed: int, *, print_to: Callable[[str], None])
         "id": identities.id,
         "hash": identities.hash,
         "_hash_": identities.method,
+        "_kind_": type,
+        "_own_": own,
+        "_write_": guards.writer(own),
         "__import__": import_,
         _SESSION: session,
     }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
+
 import pytest
 
+from metagym.sandbox.language import guards, names
 from tests.unit.sandbox.language.harness import MODES, result, run
 
 HELD = {
@@ -57,6 +60,19 @@ HELD = {
     "a module under another name": ("import random\nr = random\nr.random = 1", (TypeError, AttributeError)),
     "a module by setattr": ("import random\nsetattr(random, 'random', 1)", (TypeError, AttributeError)),
     "a class of the library": ("import json\nJ = json.JSONEncoder\nJ.default = 1", TypeError),
+    "a function of the sandbox as a parameter": ("def f(x): x.y = 1\nf(print)", TypeError),
+    "a class of the library as a parameter": ("import json\ndef f(x): x.default = 1\nf(json.JSONEncoder)", TypeError),
+    "after an object of one's own": (
+        "import json\nclass A: pass\ndef f(x): x.default = 1\nf(A())\nf(A())\nf(json.JSONEncoder())",
+        TypeError,
+    ),
+    "a parameter that another function binds": (
+        "import json\nclass A: pass\ndef f(x):\n def g():\n  nonlocal x\n  x = json.JSONEncoder\n"
+        " x.a = 1\n g()\n x.default = 1\nf(A())",
+        TypeError,
+    ),
+    "a target of a comprehension": ("import json\ndef f(x): [0 for x.default in [1]]\nf(json.JSONEncoder)", TypeError),
+    "in a class body": ("import json\ndef f(x):\n class B: x.default = 1\nf(json.JSONEncoder)", TypeError),
     "a builtin class": ("setattr(dict, 'x', 1)", TypeError),
     "an enum of the library": ("import re\nre.IGNORECASE._value_ = 5", TypeError),
     "the name of a guard": ("getattr.__name__ = 'x'", TypeError),
@@ -237,3 +253,25 @@ result = [k.__name__ for k in kinds], isinstance(len, type(abs)), type(print) is
 """
     names, same, equal, shown = result(source)
     assert names[:3] == ["function", "function", "generator"] and same and equal and shown == "<class 'function'>"
+
+
+def test_only_classes_that_cannot_pass_for_others_are_remembered() -> None:
+    class Liar(ABCMeta):
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+        def __hash__(cls) -> int:
+            return hash(dict)
+
+    class Heir(Liar): ...
+
+    honest, lying, heir = (ABCMeta("A", (), {}), Liar("B", (), {}), Heir("C", (), {}))
+    for cls in (honest, lying, heir):
+        cls.__module__ = names.PROGRAM
+    own: set[type] = set()
+    write = guards.writer(own)
+    for ob in (honest(), lying(), heir()):
+        assert write(ob) is ob
+    assert list(own) == [honest]
+    with pytest.raises(TypeError, match="cannot be set"):
+        write({})

@@ -262,9 +262,9 @@ result = f(2), pd
 """,
     "optional imports": """
 try:
-    import torch
+    import tensorflow
 except ImportError:
-    torch = None
+    tensorflow = None
 try:
     from scipy.stats import norm
     HAS = True
@@ -274,7 +274,7 @@ try:
     import numpy as np
 except ImportError:
     np = None
-result = torch, HAS, int(np.array([1, 2]).sum())
+result = tensorflow, HAS, int(np.array([1, 2]).sum())
 """,
     "dispatch by name": """
 class Shell:
