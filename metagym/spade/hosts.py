@@ -282,19 +282,35 @@ class ProgramPlayer:
             model = scripted(agent.policy(known), id=agent.id)
         async with program.gate:
             host = ProgramHost(program, hint, known)
-            [episode] = await play_async(
-                [task_of(program.program, seed)],
-                model,
-                system_prompt=self.settings.system_prompt,
-                family=program.family,
-                hosts=_OneHost(host),
-                seed=sampling_seed,
-                seat=self.settings.seat,
-                settings=self._play,
-            )
+            episode = await self.episode(program, seed, hint, model, sampling_seed, host)
         if self._keep is not None:
             self._keep(episode, hint, sampling_seed)
         return outcome_of(episode, seed, host.failure)
+
+    async def episode(
+        self, program: Stage, seed: int, hint: str | None, model: ChatModel, sampling_seed: int, host: ProgramHost
+    ) -> Episode:
+        """Plays one episode on its host; the way in for players that record what the model samples.
+
+        Args:
+            program: The staged program; one of its sessions is this play's.
+            seed: Of the reset.
+            hint: What the host shows under the first observation; None in the plain arm.
+            model: Who plays.
+            sampling_seed: Decides the model's draws.
+            host: Where it is played.
+        """
+        [episode] = await play_async(
+            [task_of(program.program, seed)],
+            model,
+            system_prompt=self.settings.system_prompt,
+            family=program.family,
+            hosts=_OneHost(host),
+            seed=sampling_seed,
+            seat=self.settings.seat,
+            settings=self._play,
+        )
+        return episode
 
 
 def outcome_of(episode: Episode, seed: int, failure: Failure | None = None) -> Outcome:

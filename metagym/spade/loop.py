@@ -30,6 +30,7 @@ from metagym.spade.memory_store import RamStore
 from metagym.spade.records import Plays
 from metagym.spade.seating import Seats
 from metagym.spade.slots import Design, Paid, Played, Slot, read
+from metagym.spade.validation import ValidationSettings
 from metagym.spade.validation.novelty import check_novelty
 from metagym.spade.validation.report import CODES, Refusal
 from metagym.spade.workshop import Workshop, record_of
@@ -138,7 +139,7 @@ class Loop:
             played = await self._plays(round, batch, fresh)
             paid = self._pay(round, batch, played, before) if fresh else [None] * len(batch)
             self.slots.append([Slot(*parts) for parts in zip(batch, played, paid, strict=True)])
-            self._remember(round, self.slots[-1], before)
+            remember(self.memory, round, self.slots[-1], before)
             self._summary(round, self.slots[-1], before)
             self._learn(self.slots[-1])
         self.records.append_many([("end", {"kind": "end", "rounds": self.config.rounds})])
@@ -152,19 +153,7 @@ class Loop:
         known: list[AstFingerprint] = []
 
         def settle(slot: int, made: Design) -> Design:
-            report = made.last.report
-            if not made.ok or report is None or report.fingerprint is None or made.last.outcome == "pool":
-                return made
-            if self.config.validation.novelty:
-                try:
-                    check_novelty(report.fingerprint, known, self.config.validation)
-                except Refusal as refusal:
-                    code, line = refusal.code, refusal.line
-                    return made.refused(
-                        replace(report, ok=False, code=code, stage=CODES[code], detail=refusal.detail, line=line)
-                    )
-            known.append(report.fingerprint)
-            return made
+            return _unlike(made, known, self.config.validation)
 
         async def work(slot: int) -> Design:
             return await self.workshop.design(round, epoch, slot, before)
@@ -269,23 +258,6 @@ class Loop:
 
     # --- after a round
 
-    def _remember(self, round: int, slots: Sequence[Slot], before: MemorySnapshot) -> None:
-        """Programs enter the memory with the plays of their regeneration; whatever is played later is added to them."""
-        known = {view.digest for view in before.views}
-        for slot in slots:
-            if slot.played is None or slot.played.estimate.invalidated or slot.played.killed:
-                continue
-            plays = Plays.of(slot.played.estimate, round, slot.played.slot)
-            if slot.paid is None or slot.played.digest in known:
-                self.memory.record_plays(slot.played.digest, plays)
-                continue
-            known.add(slot.played.digest)
-            record = record_of(slot.design)
-            try:
-                self.memory.add(record, plays)
-            except BadInput:  # a header that makes a program its own ancestor is no reason to lose it
-                self.memory.add(replace(record, parents=()), plays)
-
     def _summary(self, round: int, slots: Sequence[Slot], before: MemorySnapshot) -> None:
         after = self.memory.snapshot(before=round + 1)
         documents = self.workshop.documents
@@ -329,6 +301,60 @@ class Loop:
         agent = self.workshop.seats.agent
         if isinstance(agent, LearnsPlay):
             agent.practise(self._practised)
+
+
+def remember(memory: EnvMemory, round: int, slots: Sequence[Slot], before: MemorySnapshot) -> None:
+    """Programs enter the memory with the plays of their regeneration; whatever is played later is added to them.
+
+    Doing it twice changes nothing: see `EnvMemory`.
+
+    Args:
+        memory: Open for writing.
+        round: The round.
+        slots: What happened in it.
+        before: The memory when the round began.
+    """
+    known = {view.digest for view in before.views}
+    for slot in slots:
+        if slot.played is None or slot.played.estimate.invalidated or slot.played.killed:
+            continue
+        plays = Plays.of(slot.played.estimate, round, slot.played.slot)
+        if slot.paid is None or slot.played.digest in known:
+            memory.record_plays(slot.played.digest, plays)
+            continue
+        known.add(slot.played.digest)
+        record = record_of(slot.design)
+        try:
+            memory.add(record, plays)
+        except BadInput:  # a header that makes a program its own ancestor is no reason to lose it
+            memory.add(replace(record, parents=()), plays)
+
+
+def without_copies(designs: Sequence[Design], settings: ValidationSettings) -> list[Design]:
+    """The designs of a batch, of which the later of two alike is refused; pools and refused designs pass.
+
+    Args:
+        designs: In the order of their slots.
+        settings: Whether programs are compared, and how much may be alike.
+    """
+    known: list[AstFingerprint] = []
+    return [_unlike(design, known, settings) for design in designs]
+
+
+def _unlike(made: Design, known: list[AstFingerprint], settings: ValidationSettings) -> Design:
+    report = made.last.report
+    if not made.ok or report is None or report.fingerprint is None or made.last.outcome == "pool":
+        return made
+    if settings.novelty:
+        try:
+            check_novelty(report.fingerprint, known, settings)
+        except Refusal as refusal:
+            code, line = refusal.code, refusal.line
+            return made.refused(
+                replace(report, ok=False, code=code, stage=CODES[code], detail=refusal.detail, line=line)
+            )
+    known.append(report.fingerprint)
+    return made
 
 
 def _rate(estimate: RegretEstimate) -> float | None:

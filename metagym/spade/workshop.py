@@ -7,7 +7,7 @@ be worked on in any order and at the same time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,8 @@ class Workshop:
         seats: Who sits where.
         pools: Two sandboxes with different hash seeds, the first of which also plays; None for the shared ones.
         cache: Of validation reports; by default one that lives as long as the workshop.
+        player: Makes who plays an episode, from the settings and what is to be given each episode; a trainer has one
+            that records what the policy samples.
 
     Raises:
         BadInput, NoTasks: The corpus or the fixed pool cannot be used.
@@ -66,8 +68,10 @@ class Workshop:
         *,
         pools: Sequence[SandboxPool] | None = None,
         cache: ReportCache | None = None,
+        player: Callable[..., ProgramPlayer] = ProgramPlayer,
     ) -> None:
         self.config, self.seats, self.pools = config, seats, pools
+        self._player = player
         self.cache = cache or MemoryCache()
         self.reward = reward_of(config.reward, config.reward_options)
         self.documents: DocumentSampler | None = None
@@ -159,15 +163,24 @@ class Workshop:
 
     # --- playing
 
-    async def play(self, round: int, slot: int, program: EnvProgram, hinted: bool = True) -> Played:
+    async def play(
+        self, round: int, slot: int, program: EnvProgram, hinted: bool = True, count: int | None = None
+    ) -> Played:
         """Plays a program on the seeds of the round, in both arms or without the hint alone.
+
+        Args:
+            round: The round.
+            slot: Place of the program.
+            program: What is played.
+            hinted: Play the hinted arm as well.
+            count: Number of seeds; None takes that of the settings.
 
         Raises:
             TooManyFailures: The agent's side failed in more plays than the settings allow; nothing is recorded.
             SandboxUnavailable: There is no sandbox.
         """
         config = self.config
-        seeds = pair_seeds(program.digest, round, config.seeds, config.seed)
+        seeds = pair_seeds(program.digest, round, count or config.seeds, config.seed)
         wanted = {sampling_seed(arm, seed, 0) for arm in (PLAIN, HINTED) for seed in seeds[: config.keep_episodes]}
         kept: dict[tuple[bool, int], Episode] = {}
         usages: list[Usage] = []
@@ -189,7 +202,7 @@ class Workshop:
                     seeds,
                     None if hint is None else hint.text,
                     config.repeats,
-                    player=ProgramPlayer(config.player, keep),
+                    player=self._player(config.player, keep),
                     estimator=config.estimator,
                     sequential=Sequential() if config.sequential else None,
                     keep=outcomes.append,
