@@ -48,6 +48,10 @@ class BrokenExtra(MetaGymError, ImportError):
     """An optional dependency is installed and fails to import; the message holds its own reason."""
 
 
+class WrongVersion(MetaGymError, ImportError):
+    """An optional dependency is installed in a version that is not supported; the message holds the pip command."""
+
+
 # --- engines and hosts
 
 
@@ -191,6 +195,13 @@ class BudgetExceeded(ChatError):
 
 class CacheMiss(ChatError):
     """Replay-only mode met a request whose reply is not on disk."""
+
+
+# --- servers of a training run
+
+
+class ServerError(MetaGymError):
+    """A server that a run owns or needs did not start, died, or does not serve what is needed; the message says why."""
 
 
 # --- stores and runs
