@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from metagym_trainers.geometry import Geometry
+
 from metagym.checks import shown, whole
 from metagym.errors import BadInput, UnknownName
 from metagym.ict.config import PRESETS as ICT_BATCHES
-from metagym_trainers.geometry import Geometry
 
 System = Literal["ict", "spade", "sesa"]
 

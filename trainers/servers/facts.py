@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from metagym_trainers.versions import check_vllm_version
+
 from metagym.errors import ServerError
 
 ANSWER_S = 10.0
@@ -86,6 +88,7 @@ def check(facts: Mapping[str, Any], name: str, *, model: str | None = None, trai
 
     Raises:
         ServerError: It is so; the message says how to start it.
+        WrongVersion: TRL cannot push weights into this vLLM.
     """
     url = facts["url"]
     if model is not None and (facts["models"] is None or model not in facts["models"]):
@@ -108,6 +111,8 @@ def check(facts: Mapping[str, Any], name: str, *, model: str | None = None, trai
         raise ServerError(
             f'{name} at {url} takes no weights: start vLLM with --weight-transfer-config \'{{"backend":"nccl"}}\''
         )
+    if facts["version"] is not None:
+        check_vllm_version(facts["version"], f"{name} at {url}")
 
 
 def inspect(url: str, name: str = "the server", *, model: str | None = None, training: bool = False) -> dict[str, Any]:
