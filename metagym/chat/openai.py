@@ -131,16 +131,31 @@ class OpenAIChat:
         client = self._clients.get()
         constrained = request.choices is not None or request.json_schema is not None
         mode = await self._choice_mode(client) if constrained else "off"
-        status, headers, body = await self._post(client, self._body(request, limit, mode))
+        status, headers, body = await self._post(client, "/chat/completions", self._body(request, limit, mode))
         if status == 500 and mode != "off" and _GRAMMAR.search(body.decode("utf-8", "replace")):
             # vLLM's words for a choice that the tokenizer cannot spell: no retry helps. The answer is checked anyway.
             mode = "off"
-            status, headers, body = await self._post(client, self._body(request, limit, mode))
+            status, headers, body = await self._post(client, "/chat/completions", self._body(request, limit, mode))
         if status != 200:
             raise self._refusal(status, headers, body)
         reply = read_completion(body, request, model=self._model, backend="server", mode=mode)
         cause = redact(reply.cause, self._key)
         return dataclasses.replace(reply, cause=cause, seconds=time.perf_counter() - start)
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Makes one request of another kind at the same server, e.g. for token ids, and returns the body.
+
+        Args:
+            path: Below the base address, e.g. ``"/completions"``.
+            body: JSON.
+
+        Raises:
+            ContextOverflow, RateLimited, ServerUnavailable, ChatError: As `chat`.
+        """
+        status, headers, answer = await self._post(self._clients.get(), path, body)
+        if status != 200:
+            raise self._refusal(status, headers, answer)
+        return answer
 
     async def aclose(self) -> None:
         """Closes the connections of the running loop; a later call opens new ones."""
@@ -181,12 +196,12 @@ class OpenAIChat:
         # Half a surrogate pair, which models do emit, has no UTF-8 form; servers refuse its escape as well.
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode("utf-8")
 
-    async def _post(self, client: _Client, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    async def _post(self, client: _Client, path: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         import httpx2
 
         try:
             http = await client.ready()
-            response = await http.post(f"{self._base}/chat/completions", content=body)
+            response = await http.post(f"{self._base}{path}", content=body)
         except httpx2.UnsupportedProtocol as error:
             raise ChatError(f"{self._host}: {redact(str(error), self._key)}") from None
         except httpx2.TransportError as error:

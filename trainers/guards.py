@@ -1,0 +1,110 @@
+"""What is refused before a run starts, because TRL would take it and train on something else than was meant.
+
+Each rule names the issue or the place in TRL 1.16's source that it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metagym_trainers.checkpoints import check_alignment
+from metagym_trainers.versions import check_vllm_version
+
+from metagym.errors import BadInput
+
+
+def check_config(args: Any, *, rollout: bool = False, environments: bool = False) -> None:
+    """Checks a `GRPOConfig` for the policy that is trained.
+
+    Args:
+        args: The config.
+        rollout: A ``rollout_func`` with masked foreign tokens is used.
+        environments: ``environment_factory`` is used.
+
+    Raises:
+        BadInput: A setting would train on something else than was sampled, or could not be resumed from.
+    """
+    check_sampling(args)
+    if rollout and (args.use_liger_kernel or getattr(args, "use_liger_loss", False)):
+        raise BadInput(
+            "Liger's loss does not know env_mask, so that the environment's words would be trained on (TRL issues 4974 "
+            "to 4976): set use_liger_kernel=False"
+        )
+    if environments and args.max_tool_calling_iterations is None:
+        raise BadInput(
+            "an environment cannot end TRL's tool loop and the loop has no limit by default (TRL PR 5321, issue 4751): "
+            "set max_tool_calling_iterations"
+        )
+    if rollout and args.use_vllm and args.vllm_importance_sampling_correction:
+        if args.vllm_importance_sampling_mode.startswith("sequence"):
+            raise BadInput(
+                "long rows of several turns drift a little at every token, and a ratio per sequence then drops them "
+                "whole (TRL issue 5231): set vllm_importance_sampling_mode='token_truncate'"
+            )
+    check_alignment(args)
+
+
+def check_sampling(args: Any) -> None:
+    """Checks that the policy is sampled from its whole distribution, as its update assumes.
+
+    Raises:
+        BadInput: top_p, top_k, min_p, a repetition penalty or a grammar restricts it (TRL issue 6789, PR 7269: the
+            importance ratio is then wrong by the mass that was cut off), or it is sampled greedily.
+    """
+    wanted = {"top_p": (1.0,), "top_k": (0, -1, None), "min_p": (None, 0.0), "repetition_penalty": (1.0,)}
+    for name, values in wanted.items():
+        if (found := getattr(args, name)) not in values:
+            raise BadInput(
+                f"{name}={found} restricts the policy that is trained, and its update would not know: set {name}="
+                f"{values[0]} and restrict the frozen actor alone"
+            )
+    if not args.temperature > 0:
+        raise BadInput(f"a policy that is trained is sampled at a temperature above 0, got {args.temperature}")
+    hidden = {"top_p", "top_k", "min_p", "repetition_penalty", "structured_outputs", "temperature", "stop"}
+    if named := sorted(hidden & set(args.generation_kwargs or {})):
+        raise BadInput(f"generation_kwargs may not change how the trained policy is sampled: remove {', '.join(named)}")
+    if args.vllm_structured_outputs_regex is not None:
+        raise BadInput(
+            "vllm_structured_outputs_regex restricts the policy that is trained: constrain the frozen actor alone"
+        )
+
+
+def check_server(info: Mapping[str, Any], version: str, where: str) -> None:
+    """Checks a vLLM server that is to serve a policy in training.
+
+    Args:
+        info: Its answer to ``/server_info?config_format=json`` (vLLM's development mode).
+        version: Its answer to ``/version``.
+        where: Its address, for the messages.
+
+    Raises:
+        WrongVersion: TRL cannot drive this vLLM.
+        BadInput: It reports log-probabilities before temperature (TRL issues 4159, 4772), or does not say.
+    """
+    check_vllm_version(version, where)
+    mode = _find(info, "logprobs_mode")
+    if mode != "processed_logprobs":
+        raise BadInput(
+            f"{where} reports {mode or 'no'} log-probabilities, and ratios need those it sampled from: start it with "
+            "--logprobs-mode processed_logprobs and VLLM_SERVER_DEV_MODE=1"
+        )
+
+
+def end_ids(trainer: Any) -> frozenset[int]:
+    """Every id that ends an answer of a trainer's model; there may be several, and the tokenizer names only one.
+
+    Where the others are forgotten, complete answers count as cut (TRL PR 7039: a clipped ratio of 0.97).
+    """
+    return frozenset(map(int, trainer.eos_token_ids))
+
+
+def _find(value: Any, name: str) -> Any:
+    """The first value under a name in nested mappings; None where there is none."""
+    if isinstance(value, Mapping):
+        if name in value:
+            return value[name]
+        for inner in value.values():
+            if (found := _find(inner, name)) is not None:
+                return found
+    return None
