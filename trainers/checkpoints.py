@@ -1,8 +1,8 @@
 """Our own state in TRL's checkpoints: memory, bank, cursor and the like, saved whole or not at all, and restored.
 
-Transformers saves model, optimiser, schedule, random generators and data position, and nothing of ours. Each part is
-written into ``checkpoint-N/metagym/<digest>/``; ``checkpoint-N/metagym/manifest.json`` names that folder and the digests
-of its files and is put in place last, in one step. A checkpoint without a valid manifest is one that was not finished.
+Transformers saves model, optimiser, schedule, random generators and data position, and nothing of ours. The parts go
+into ``checkpoint-N/metagym/<digest>/``; ``checkpoint-N/metagym/manifest.json`` names that folder and the digests of its
+files, and is put in place last, in one step. A checkpoint without a valid manifest is one that was not finished.
 
 Why a checkpoint must fall between two generations: TRL keeps the generated batch in memory only. Saved in the middle of
 a cycle, it generates again at once on resuming, from other prompts, and stays off the grid for good.

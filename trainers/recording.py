@@ -1,4 +1,4 @@
-"""A chat model for one episode that keeps the ids: so that whatever plays with a chat model can play a policy in training.
+"""A chat model for one episode that keeps the ids: whatever plays with a chat model plays with a policy in training.
 
 Token in, token out (TRL issues 5144 and 5224 show what the alternative costs): the first request is rendered by the
 chat template; of every later one only what is new is encoded, and put behind the ids that were sampled. A sampled id is
@@ -257,7 +257,7 @@ class Recorder:
         return min(rooms)
 
     def _stopped(self, sample: Sample, stops: tuple[str, ...]) -> Sample:
-        """The sample up to and with the id that completes a stop text, as a server that stops there would have ended."""
+        """The sample up to and with the id that completes a stop text, where a server would have ended it."""
 
         def holds(count: int) -> bool:
             text = self._template.decode(sample.ids[:count])
@@ -341,8 +341,8 @@ class Recorder:
         found = self.episodes(reward, group, role, **more)
         if len(found) != 1:
             raise BadInput(
-                f"the episode has {len(found)} rows, since a request did not continue the one before it: show the whole "
-                "history (ActorSettings(history=None)), or take all rows with episodes()"
+                f"the episode has {len(found)} rows, since a request did not continue the one before it: show the "
+                "whole history (ActorSettings(history=None)), or take all rows with episodes()"
             )
         return found[0]
 

@@ -1,7 +1,7 @@
-"""What a training run tells of itself: numbers per role, dead groups, unscored rows, sampled episodes in the run folder.
+"""What a training run tells of itself: numbers per role, dead groups, unscored rows, sampled episodes in its folder.
 
-Numbers go through TRL's own log and from there to whatever ``report_to`` names (wandb, tensorboard, trackio); no tracker
-is called from here.
+Numbers go through TRL's own log, and from there to whatever ``report_to`` names (wandb, tensorboard, trackio); no
+tracker is called from here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metagym_trainers.convert import check_rows
 from metagym_trainers.episodes import TokenEpisode
 
 from metagym.checks import number, whole
-from metagym.errors import MetaGymWarning
+from metagym.errors import BadInput, MetaGymWarning
 from metagym.seeding import rng
 from metagym.strictjson import plain_json
 
@@ -205,8 +205,6 @@ class RolloutReward:
             BadInput: The column is missing: the trainer did not call the rollout function.
             TooManyFailures: No row is scored.
         """
-        from metagym.errors import BadInput
-
         if reward is None:
             raise BadInput(
                 "the batch has no column 'reward': the trainer did not call rollout_func (a patched GRPOTrainer?), or "
