@@ -304,8 +304,9 @@ class Journal:
                 break
         note = f"process {os.getpid()}\n".encode()
         with contextlib.suppress(OSError):  # it only tells others who holds the lock; a full disk may not take it
-            os.pwrite(self._lock_fd, note, 0)
-            os.ftruncate(self._lock_fd, len(note))
+            if os.pread(self._lock_fd, len(note) + 1, 0) != note:
+                os.pwrite(self._lock_fd, note, 0)
+                os.ftruncate(self._lock_fd, len(note))
 
     def _drop_lock(self) -> None:
         fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
@@ -352,12 +353,16 @@ def parse_line(line: bytes, place: str) -> tuple[str, Any]:
     return record["key"], record["value"]
 
 
+_TEXT_OF = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False).encode
+"""Circles were refused before, by `plain_json`."""
+
+
 def _encode(key: Any, value: Any) -> bytes:
     if not isinstance(key, str) or not key:
         raise BadInput(f"the key of a record is non-empty text, got {key!r}")
     body = {"key": plain_json(key), "value": plain_json(value, f"record {key!r}: value")}
     try:
-        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _TEXT_OF(body)
     except ValueError as error:  # Python refuses to print integers of thousands of digits
         raise BadInput(f"record {key!r} cannot be stored as JSON: {error}") from None
     text = _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -117,23 +117,28 @@ class HashEmbedder:
         # All texts of the call stand in one row of characters; n-grams that reach into the next text are left out.
         padded = [f" {' '.join(text.casefold().split())} " for text in texts]
         codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
-        lengths = np.fromiter(map(len, padded), dtype=np.int64, count=len(padded))
-        rows = np.repeat(np.arange(len(padded), dtype=np.uint64), lengths)
-        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters from here to the text's end
-        hashes = codes * _PRIME + np.uint64(1)
-        grams, places = [], []
+        hashes = codes * _PRIME + _ONE
+        grams = []
         for size in range(2, 6):
             hashes = hashes[:-1] * _PRIME + codes[size - 1 :]
             if size > 2:
-                inside = left[: len(hashes)] >= size
-                grams.append(hashes[inside])
-                places.append(rows[: len(hashes)][inside])
+                grams.append(hashes)
+        starts = None
+        if len(padded) > 1:
+            lengths = np.fromiter(map(len, padded), dtype=np.int64, count=len(padded))
+            left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # characters to the text's end
+            inside = [left[: len(of_size)] >= size for size, of_size in enumerate(grams, 3)]
+            rows = np.repeat(np.arange(len(padded), dtype=np.uint64) * np.uint64(self.dim), lengths)
+            grams = [of_size[chosen] for of_size, chosen in zip(grams, inside, strict=True)]
+            starts = np.concatenate([rows[: len(chosen)][chosen] for chosen in inside])
         mixed = np.concatenate(grams)
         mixed = (mixed ^ (mixed >> np.uint64(29))) * _MIX
         mixed ^= mixed >> np.uint64(32)
-        bins = (mixed >> np.uint64(1)) % np.uint64(self.dim) + np.concatenate(places) * np.uint64(self.dim)
-        signs = 1.0 - 2.0 * (mixed & np.uint64(1))
-        sums = np.bincount(bins.astype(np.int64), weights=signs, minlength=len(padded) * self.dim)
+        bins = (mixed >> _ONE) % np.uint64(self.dim)
+        if starts is not None:
+            bins += starts
+        signs = 1.0 - 2.0 * (mixed & _ONE)
+        sums = np.bincount(bins.view(np.int64), weights=signs, minlength=len(padded) * self.dim)
         out[:] = sums.reshape(len(padded), self.dim)
 
 
@@ -230,5 +235,6 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+_ONE = np.uint64(1)
 _PRIME = np.uint64(1099511628211)  # of the 64-bit FNV hash
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # the golden ratio in 64 bits, as in SplitMix64

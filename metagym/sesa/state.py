@@ -23,6 +23,8 @@ import numpy as np
 from metagym.errors import BadInput, StoreCorrupt, UnknownName
 from metagym.sesa.cards import SkillCard
 
+_TEXT_OF = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
 Status = Literal["active", "retired", "evicted", "superseded", "merged"]
 
 STATUSES: tuple[Status, ...] = ("active", "retired", "evicted", "superseded", "merged")
@@ -126,7 +128,7 @@ class State:
         seq = self.seq + 1
         try:
             _EVENTS[event["event"]](self, event, seq, card)
-            text = json.dumps(event, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            text = _TEXT_OF(event)
         except (BadInput, KeyError, TypeError, ValueError) as error:
             raise StoreCorrupt(f"event {seq} of the journal is no event of this bank ({error})") from None
         self.digest = hashlib.sha256((self.digest + text).encode("utf-8", "surrogatepass")).hexdigest()
