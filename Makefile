@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TORCH := torch==2.13.0
 
 .PHONY: demo test test-all lint format bench clean
 
@@ -12,16 +13,19 @@ $(VENV)/made:
 	@touch $@
 
 # The package with its core dependencies; all of them are wheels.
-$(VENV)/core: $(VENV)/made setup.cfg pyproject.toml
+$(VENV)/core: $(VENV)/made setup.cfg setup.py pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --only-binary :all: -e .
 	@touch $@
 
-# The same environment with the dev extra, the real ALFWorld engine included.
-$(VENV)/dev: $(VENV)/made setup.cfg pyproject.toml
+# The same environment with the dev extra, the real ALFWorld engine included, and with the trainers.
+# torch comes first and by its exact version: where pip knows the CPU build of it (an extra index, a folder of wheels), it
+# takes that one, and the trainers' other dependencies leave it alone. From PyPI by itself it is the build with CUDA.
+$(VENV)/dev: $(VENV)/made setup.cfg setup.py pyproject.toml
 	@echo "Installing the dev extra: two dependencies of the real ALFWorld engine compile (about 3 minutes the first time)."
 	@for tool in cc c++ cmake make; do command -v $$tool >/dev/null || \
 	  { echo "$$tool is missing: the real engine needs a C++ toolchain (Debian: apt-get install build-essential cmake)"; exit 1; }; done
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check '$(TORCH)'
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,trl]'
 	@touch $@ $(VENV)/core
 
 # One command that shows a prompt learning: scripted stand-ins, generated household games, no key, no GPU.

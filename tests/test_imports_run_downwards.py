@@ -20,6 +20,15 @@ ROOMS = (
 # The three systems never import each other: what two of them need moves down.
 SYSTEMS = frozenset({"ict", "spade", "sesa"})
 
+# The same for the trainers, which stand on top of the core; tiny models and worlds are for their tests and examples.
+TRAINER_ROOMS = (
+    *("versions", "episodes", "advantages", "convert", "policies", "recording", "checkpoints", "tracking", "guards"),
+    *("geometry", "recipes", "presets", "servers", "ict", "spade", "sesa", "tiny", "plan"),
+)
+
+# Libraries of which the core knows nothing; `metagym.chat.hf` asks for two of them by name when it is used.
+HEAVY = frozenset({"torch", "trl", "transformers", "accelerate", "datasets", "peft", "vllm", "metagym_trainers"})
+
 # What a family from elsewhere may use: the facade, and the nouns that docs/add_a_family.md is made of.
 DOORS = frozenset("errors seeding extras spaces tasks episodes families chat search answers searching qadata".split())
 
@@ -32,8 +41,8 @@ def modules(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"), key=lambda path: (path.parent != ROOT / package, path))
 
 
-def imported(source: str) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of everything of `metagym` that a source imports, wherever in it."""
+def imported(source: str, *packages: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything of some packages (`metagym`) that a source imports, wherever in it."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
@@ -42,7 +51,7 @@ def imported(source: str) -> Iterator[tuple[int, str]]:
             found = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from ((node.lineno, name) for name in found if name.split(".")[0] == "metagym")
+        yield from ((node.lineno, name) for name in found if name.split(".")[0] in (packages or ("metagym",)))
 
 
 def upward(room: str, source: str) -> list[str]:
@@ -54,6 +63,18 @@ def upward(room: str, source: str) -> list[str]:
             if room != "cli":
                 wrong.append(f"line {line}: {name} (the facade imports this room)")
         elif ROOMS.index(target) > ROOMS.index(room):
+            wrong.append(f"line {line}: {name} (above {room})")
+        elif room in SYSTEMS and target in SYSTEMS - {room}:
+            wrong.append(f"line {line}: {name} (another system)")
+    return wrong
+
+
+def upward_in_trainers(room: str, source: str) -> list[str]:
+    """The imports of a trainers' module that do not lead downwards; into the core everything but the command does."""
+    wrong = [f"line {line}: {name} (the command)" for line, name in imported(source) if name.startswith("metagym.cli")]
+    for line, name in imported(source, "metagym_trainers"):
+        target = (name.split(".") + [""])[1]
+        if target not in TRAINER_ROOMS or TRAINER_ROOMS.index(target) > TRAINER_ROOMS.index(room):
             wrong.append(f"line {line}: {name} (above {room})")
         elif room in SYSTEMS and target in SYSTEMS - {room}:
             wrong.append(f"line {line}: {name} (another system)")
@@ -79,6 +100,18 @@ def test_a_room_uses_only_what_is_below_it(path: Path) -> None:
     assert not upward(room, path.read_text("utf-8"))
 
 
+@pytest.mark.parametrize("path", modules("trainers")[1:], ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_trainers_room_uses_only_what_is_below_it(path: Path) -> None:
+    room = path.relative_to(ROOT / "trainers").with_suffix("").parts[0]
+    assert room in TRAINER_ROOMS, f"{path}: a new room needs its place in the order"
+    assert not upward_in_trainers(room, path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", modules("metagym") + modules("metagym_envs"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_core_knows_no_trainer_and_no_torch(path: Path) -> None:
+    assert not list(imported(path.read_text("utf-8"), *HEAVY))
+
+
 @pytest.mark.parametrize("path", modules("metagym_envs"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_bundled_families_use_the_doors_that_a_plugin_has(path: Path) -> None:
     assert not through_no_door(path.read_text("utf-8"))
@@ -100,3 +133,9 @@ def test_what_leads_upwards_is_found() -> None:
     assert through_no_door("from metagym.playing import play")
     assert through_no_door("from metagym.families import _factories")
     assert not through_no_door("from metagym.chat import Request\nfrom metagym import Family, register_family")
+    assert upward_in_trainers("episodes", "def f():\n    from metagym_trainers.convert import rollout_columns\n")
+    assert upward_in_trainers("ict", "from metagym_trainers.sesa import x") and upward_in_trainers(
+        "plan", "import metagym.cli"
+    )
+    assert not upward_in_trainers("sesa", "from metagym_trainers.policies import Policy\nimport metagym.runs")
+    assert list(imported("def f():\n    import torch.nn\n", *HEAVY))

@@ -281,10 +281,8 @@ def check_name(name: str) -> str:
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    found = [
-        (int(m[1]), path) for path in folder.glob("checkpoint-*") if (m := re.fullmatch(r"checkpoint-(\d+)", path.name))
-    ]
-    return [path for _, path in sorted(found, reverse=True)]
+    found = [path for path in folder.glob("checkpoint-*") if re.fullmatch(r"checkpoint-\d+", path.name)]
+    return sorted(found, key=lambda path: -int(path.name.removeprefix("checkpoint-")))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -43,15 +43,16 @@ def rollout_columns(
     check_rows(episodes, expected_rows)
     if group_size is not None:
         _check_blocks(episodes, group_size)
-    known = sum(episode.logprobs is not None for episode in episodes)
-    if known not in (0, len(episodes)):
+    trained = [episode for episode in episodes if any(episode.mask)]  # a filler has nothing to be weighed
+    known = sum(episode.logprobs is not None for episode in trained)
+    if known not in (0, len(trained)):
         raise BadInput(
-            f"{known} of {len(episodes)} rows have log-probabilities: all or none must, sampled by one kind of policy"
+            f"{known} of {len(trained)} rows have log-probabilities: all or none must, sampled by one kind of policy"
         )
     return {
         "prompt_ids": [list(episode.prompt_ids) for episode in episodes],
         "completion_ids": [list(episode.completion_ids) for episode in episodes],
-        "logprobs": [list(episode.logprobs or ()) for episode in episodes] if known else None,
+        "logprobs": [list(episode.logprobs or [0.0] * len(episode.mask)) for episode in episodes] if known else None,
         "env_mask": [
             [0] * len(episode.mask) if mask_truncated and episode.truncated else list(episode.mask)
             for episode in episodes
