@@ -56,7 +56,8 @@ class Launch:
         object.__setattr__(self, "command", tuple(self.command))
         if not self.command:
             raise BadInput(f"the command of {self.name} is empty")
-        if settle(self, "port", whole, 0) or self.port > 65_535:
+        settle(self, "port", whole, 0)
+        if self.port > 65_535:
             raise BadInput(f"the port of {self.name} is at most 65535, got {self.port}")
 
     def arguments(self, port: int) -> list[str]:
@@ -76,6 +77,7 @@ def vllm(
     model: str,
     *,
     port: int = 0,
+    host: str = "127.0.0.1",
     training: bool = False,
     served_as: str | None = None,
     max_model_len: int | None = None,
@@ -94,6 +96,8 @@ def vllm(
         name: What it is called.
         model: Name on the hub, or a folder.
         port: Its port; 0 takes a free one.
+        host: Address that it listens on. Trainers on other machines need ``0.0.0.0``, in a private network alone:
+            whoever reaches the server can replace its weights.
         training: TRL pushes weights into it (`vllm_mode="server"`); `served_as` is then the model itself.
         served_as: Name that requests use; None takes the model's.
         max_model_len: Longest sequence in tokens; None takes the model's.
@@ -110,7 +114,7 @@ def vllm(
         BadInput: A number is out of range.
     """
     number("memory", memory, 0, 1, above=True)
-    command = ["vllm", "serve", model, "--host", "127.0.0.1", "--port", str(port) if port else PORT]
+    command = ["vllm", "serve", model, "--host", host, "--port", str(port) if port else PORT]
     command += ["--generation-config", "vllm", "--dtype", dtype, "--seed", str(whole("seed", seed, 0))]
     command += ["--gpu-memory-utilization", f"{memory:g}"]
     command += ["--logprobs-mode", "processed_logprobs", "--max-logprobs", "-1"]
@@ -128,4 +132,5 @@ def vllm(
         environment["CUDA_VISIBLE_DEVICES"] = gpus
     if invariant:
         environment["VLLM_BATCH_INVARIANT"] = "1"
-    return Launch(name, (*command, *extra), port, environment=environment, model=served_as or model, training=training)
+    asked = "127.0.0.1" if host == "0.0.0.0" else host
+    return Launch(name, (*command, *extra), port, asked, environment, model=served_as or model, training=training)
