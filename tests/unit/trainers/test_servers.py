@@ -279,3 +279,17 @@ def test_trls_own_command_asks_for_nothing_that_ours_lacks() -> None:
 def test_unusable_settings_are_refused(wrong: Callable[[], Any]) -> None:
     with pytest.raises(BadInput):
         wrong()
+
+
+def test_training_ends_when_a_server_has_died(tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    from metagym_trainers.servers.watch import WatchServers
+
+    with Servers(tmp_path) as servers:
+        watch, server = WatchServers(servers), servers.start(fake())
+        watch.on_step_begin(None, None, None)
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        assert wait_for(lambda: not server.alive())
+        with pytest.raises(ServerError, match="has died"):
+            watch.on_step_begin(None, None, None)
