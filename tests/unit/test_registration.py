@@ -190,3 +190,61 @@ def test_importing_the_package_imports_no_model_library_and_no_engine() -> None:
         "'sqlite3', 'RestrictedPython'}))"
     )
     assert done.stdout in ("[]\n", "['asyncio']\n"), done.stdout + done.stderr
+
+
+FAMILY = (
+    "def register():\n"
+    "    import metagym\n"
+    "    from metagym import Family, Task, TaskSet\n"
+    "    def family(name):\n"
+    "        return Family(name, lambda s: TaskSet([Task(name, 'x')]), lambda t: None)\n"
+)
+TAKERS = {
+    "aaa_shadow": FAMILY + "    metagym.register_family(family('Fresh'), namespace='Shadow')\n"
+    "    metagym.register_family(family('ALFWorld'))\n",
+    "aab_cartpole": "from gymnasium.envs.registration import register as id_, registry\n"
+    "def register():\n"
+    "    registry.pop('CartPole-v1')\n"
+    "    id_('CartPole-v1', 'nowhere:Env')\n",
+    "aac_twice": FAMILY + "    for _ in range(2): metagym.register_family(family('Again'), namespace='Twice')\n",
+    "first": FAMILY + "    metagym.register_family(family('Same'), namespace='Shared')\n",
+    "second": FAMILY + "    metagym.register_family(family('Same'), namespace='Shared')\n",
+    "third": FAMILY + "    metagym.register_family(family('ALFWorld'), namespace='Third')\n",
+}
+
+
+def test_s30_a_plugin_that_takes_an_id_of_another_or_its_own_twice_is_left_out_and_named(tmp_path: Path) -> None:
+    for name, source in TAKERS.items():
+        plugin(tmp_path, name, source)
+    done = python(
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import metagym\n"
+        "    metagym.registration.load_plugins()\n"
+        "for w in caught: print(w.category.__name__, w.message)\n"
+        "import gymnasium, json\n"
+        "print(json.dumps([gymnasium.make('CartPole-v1').unwrapped.__class__.__name__,\n"
+        "    gymnasium.make('MetaGym/ALFWorld-v0').unwrapped.family.task_set('train').name,\n"
+        "    [i for i in gymnasium.registry if i.split('/')[0] in ('Shadow', 'Twice', 'Shared', 'Third')],\n"
+        "    {p.distribution: [p.families, p.cause] for p in metagym.registration.plugins()}]))\n",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    *lines, last = done.stdout.splitlines()
+    cartpole, games, ids, plugins = json.loads(last)
+    assert cartpole == "CartPoleEnv" and games.startswith("ALFWorld")
+    assert ids == ["Shared/Same-v0", "Shared/ICT-Same-v0", "Third/ALFWorld-v0", "Third/ICT-ALFWorld-v0"]
+    left_out = {
+        "aaa_shadow": "takes the place of ALFWorld, which plugin 'bundled' of metagym-agents has",
+        "aab_cartpole": "takes the place of CartPole-v1, which something else has",
+        "aac_twice": "Twice/Again-v0 is registered twice by one plugin: give each family a name of its own",
+        "second": "takes the place of Shared/Same, which plugin 'first-plugin' of first-dist has",
+    }
+    assert len(lines) == 2 * len(left_out)  # once for each loading, and no word on those that are in place
+    for name, cause in left_out.items():
+        named = [line for line in lines if f"'{name}-plugin' of {name}-dist ({name}:register) is left out" in line]
+        assert len(named) == 2 and all(cause in line for line in named), lines
+        assert plugins[f"{name}-dist"][0] == [] and cause in plugins[f"{name}-dist"][1]
+    assert plugins["first-dist"] == [["Shared/Same"], ""] and plugins["third-dist"] == [["Third/ALFWorld"], ""]
+    assert "ALFWorld" in plugins["metagym-agents"][0]
