@@ -33,7 +33,10 @@ def test_the_family_of_the_page_works(tmp_path: Path) -> None:
     assert out.splitlines()[0] == "Corridor"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md", "docs/search.md", "docs/sesa.md", "docs/spade.md"])
+PAGES = "README.md docs/quickstart.md docs/read_a_report.md docs/search.md docs/sesa.md docs/spade.md".split()
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_the_snippets_run(name: str, tmp_path: Path) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
     blocks = BLOCK.findall(page) or [
