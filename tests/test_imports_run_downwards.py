@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     *("errors", "checks", "seeding", "extras", "strictjson", "texts", "tasks", "episodes", "spaces", "families"),
     *("registration", "stats", "journal", "chat", "search", "answers", "searching", "qadata", "sandbox", "playing"),
-    *("ict", "spade", "sesa", "runs", "cli"),
+    *("ict", "spade", "sesa", "conformance", "scaffold", "runs", "cli"),
 )
 
 # The three systems never import each other: what two of them need moves down.
