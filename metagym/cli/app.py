@@ -1,6 +1,7 @@
 """The command's frame: sub-commands, errors as one sentence, exit codes.
 
-Exit codes: 0 done; 2 a typed error (bad input, missing extra, unusable file, ...); 130 stopped with Ctrl-C.
+Exit codes: 0 done; 1 `metagym check` found a fault; 2 a typed error (bad input, missing extra, unusable file, ...);
+130 stopped with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import ict, models, sandbox, search, sesa, show, skills, spade
+from metagym.cli import check, ict, models, new, sandbox, search, sesa, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -29,6 +30,8 @@ app.add_typer(sesa.app, name="sesa")
 app.add_typer(models.app, name="models")
 app.add_typer(skills.app, name="skills")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(new.app, name="new")
+app.command()(check.check)
 app.command()(search.serve_search)
 app.command()(show.report)
 app.command()(show.compare)
