@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from metagym_trainers.policies import Policy
+from metagym_trainers.sesa.opponent import gathered
+from metagym_trainers.sesa.world import Answered, World
+
 from metagym.errors import BadInput
 from metagym.seeding import derive
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.deploy import Blocks
 from metagym.sesa.snapshots import BankSnapshot
 from metagym.stats import Estimate, McNemar, mcnemar, paired_difference, rate
-from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.opponent import gathered
-from metagym_trainers.sesa.world import Answered, World
 
 Outcomes = Mapping[str, bool | None]
 """Question id to whether it was solved; None where nothing could be scored."""
@@ -126,11 +127,10 @@ def table(outcomes: Mapping[str, Outcomes], title: str) -> str:
     """
     lines = [f"## {title}", "", "| solver | solved | 95% interval | questions | unscored |", "|---|---|---|---|---|"]
     for name, found in rates(outcomes).items():
-        cells = (name, found.point(3), found.interval(3), found.n, found.unscored)
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        lines.append(f"| {name} | {found.point(3)} | {found.interval(3)} | {found.n} | {found.unscored} |")
     lines += ["", "| compared | difference | 95% interval | McNemar's exact test |", "|---|---|---|---|"]
     for one in compared(outcomes):
         test = str(one.test).replace("a only", f"{one.base} only").replace("b only", f"{one.other} only")
-        cells = (f"{one.other} - {one.base}", one.difference.point(3, True), one.difference.interval(3, True), test)
-        lines.append("| " + " | ".join(cells) + " |")
+        gain = f"{one.difference.point(3, True)} | {one.difference.interval(3, True)}"
+        lines.append(f"| {one.other} - {one.base} | {gain} | {test} |")
     return "\n".join(lines) + "\n"

@@ -147,5 +147,5 @@ async def gathered(
     for one in done:
         if isinstance(one, BaseException) and (isinstance(one, (*FATAL, BadInput)) or not isinstance(one, OWN)):
             raise one
-        out.append(one)  # type: ignore[arg-type]
+        out.append(one)
     return out

@@ -12,8 +12,8 @@ from typing import Any
 
 from metagym_trainers.advantages import check_scored
 from metagym_trainers.sesa.opponent import OWN
-from metagym_trainers.tracking import Tracker, dead_share
 from metagym_trainers.sesa.world import Question
+from metagym_trainers.tracking import Tracker, dead_share
 
 from metagym.errors import BadInput
 from metagym.playing.runner import FATAL

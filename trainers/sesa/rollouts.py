@@ -16,8 +16,8 @@ from metagym_trainers.convert import rollout_columns
 from metagym_trainers.episodes import TokenEpisode, filler
 from metagym_trainers.policies import LocalPolicy, Policy
 from metagym_trainers.sesa.opponent import failed, gathered
-from metagym_trainers.tracking import Tracker
 from metagym_trainers.sesa.world import Answered, Asked, Question, World
+from metagym_trainers.tracking import Tracker
 
 from metagym.errors import BadInput
 from metagym.seeding import derive
@@ -116,7 +116,8 @@ class _Rollout:
         return columns | self._extra(rows, played)
 
     def _row(self, prompt: Any) -> Row:
-        name = prompt[0].get(ROW) if isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping) else None
+        named = isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping)
+        name = str(prompt[0].get(ROW)) if named else ""
         if name not in self.rows:
             raise BadInput(
                 f"the trainer asks for the row {name!r}, which is none of the {len(self.rows)} of this phase: train "

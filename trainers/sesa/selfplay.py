@@ -12,14 +12,24 @@ and started again ends as an uninterrupted one, reward for reward.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from datasets import Dataset
+from metagym_trainers.guards import check_config
+from metagym_trainers.policies import Policy
+from metagym_trainers.sesa.cards import CardDropout
+from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
+from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
+from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
+from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
+from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
+from metagym_trainers.sesa.settings import SelfPlaySettings
+from metagym_trainers.sesa.state import State, load_rows, load_state, save_rows, save_state
+from metagym_trainers.sesa.world import Asked, Question, World
+from metagym_trainers.tracking import Tracker
 from trl import GRPOConfig, GRPOTrainer
 
 from metagym.errors import BadInput, RunError
@@ -37,18 +47,6 @@ from metagym.sesa.rounds import Attempt
 from metagym.sesa.shaping import load_shape, measure
 from metagym.sesa.skills import SkillBank
 from metagym.strictjson import plain_json
-from metagym_trainers.guards import check_config
-from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.cards import CardDropout
-from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
-from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
-from metagym_trainers.sesa.phases import Phases, load_weights
-from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
-from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
-from metagym_trainers.sesa.settings import SelfPlaySettings
-from metagym_trainers.sesa.state import State, load_rows, load_state, save_rows, save_state
-from metagym_trainers.sesa.world import Asked, Question, World
-from metagym_trainers.tracking import Tracker
 
 BANK, RECORDS, ROWS = "bank", "records.jsonl", "rows-{}.json"
 
@@ -400,17 +398,3 @@ def _verdict(challenge: Challenge) -> str:
     if challenge.failed:
         return "failed"
     return challenge.rejected.code if challenge.rejected else "valid"
-
-
-@contextmanager
-def noise(seed: int) -> Iterator[None]:
-    """Torch's generators under a seed of their own, and put back: sampling a frozen policy moves no training."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield
-
-
-def publish(trainer: GRPOTrainer) -> None:
-    """Pushes the weights to vLLM: TRL does so before a generation alone, and a phase's last step would be missing."""
-    if trainer.use_vllm:
-        trainer.vllm_generation.sync_weights()

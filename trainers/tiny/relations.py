@@ -1,8 +1,8 @@
 """A toy world for SESA: questions of relation words whose meaning no model is told; tiny models learn it on two cores.
 
 An entity leads to another by one of eight relations. A question is one to three words and an entity, ``ask w3 w7 w1 of
-e12``; each word stands for one relation, by a lexicon that is hidden from both models. The solver writes the sequence
-of searches, ``r5 r0 r2``; the world runs it and compares the last entity alone. A card belongs to one word and shows one
+e12``; each word stands for one relation, by a lexicon that is hidden from both models. The solver writes a list of
+searches, ``r5 r0 r2``; the world runs it and compares the last entity alone. A card belongs to one word and shows one
 relation, at the word's place in the solver's prompt. The distiller is scripted: it reads a failed and a successful
 attempt at one question and writes down where they differ. What such a run shows is the wiring, not the paper's claim.
 """
@@ -38,7 +38,7 @@ from metagym.sesa.state import BankEntry
 from metagym.tasks import Task
 
 HOPS = 3
-"""Words of a question that the challenger is ordered to ask; held-out questions have one to three."""
+"""Words of a question that the challenger is ordered to ask; held-out questions have two or three."""
 RELATIONS = tuple(f"r{number}" for number in range(8))
 WORDS = tuple(f"w{number}" for number in range(16))
 ENTITIES = tuple(f"e{number}" for number in range(256))
@@ -100,11 +100,11 @@ def drawn(seed: int, *, held: bool = False, shortest: int = HOPS) -> tuple[tuple
 
 
 def held_out_questions(count: int) -> tuple[Question, ...]:
-    """Questions of one to three words for the evaluation; those of one word have no held-out side."""
+    """Questions of two or three words for the evaluation, in sequences that no training sees."""
     found: dict[str, Question] = {}
     number = 0
     while len(found) < count:
-        words, entity = drawn(derive(99, "held-out", number), held=True, shortest=1)
+        words, entity = drawn(derive(99, "held-out", number), held=True, shortest=2)
         text = worded(words, entity)
         found.setdefault(text, Question(text, (solution(words, entity),), f"held-{len(found)}"))
         number += 1
