@@ -121,6 +121,7 @@ class Replays:
         self._pools: PerLoop[dict[str, tuple[HostPool, bool]]] = PerLoop(dict)
         self._families: dict[str, Family] = {}
         self._models: dict[str, ChatModel] = {}
+        self._made: dict[tuple[int, bool, int], PlaySettings] = {}
         self._known: OrderedDict[bytes, Replay] = OrderedDict()
 
     def key(self, spec: ReplaySpec, prompt: str) -> bytes:
@@ -182,13 +183,7 @@ class Replays:
                         hosts=self._pool(spec),
                         seed=spec.actor_seed,
                         seat=spec.seat,
-                        settings=replace(
-                            self.settings,
-                            max_steps=spec.max_steps,
-                            clean=spec.clean,
-                            concurrency=at_once,
-                            max_failures=1.0,  # the share is looked at below, where late episodes count too
-                        ),
+                        settings=self._settings_for(spec.max_steps, spec.clean, at_once),
                         on_episode=note,
                     )
             except TimeoutError:
@@ -207,7 +202,6 @@ class Replays:
             TooManyFailures: The step failed, e.g. since the actor's server is down; the message holds the cause.
         """
         model = self._model(spec)
-        settings = replace(self.settings, max_steps=1, clean=spec.clean, max_failures=1.0)
         (episode,) = await play_async(
             spec.tasks[:1],
             model,
@@ -216,7 +210,7 @@ class Replays:
             hosts=self._pool(spec),
             seed=spec.actor_seed,
             seat=spec.seat,
-            settings=settings,
+            settings=self._settings_for(1, spec.clean, 1),
         )
         if not episode.scored:
             error = TooManyFailures(
@@ -234,6 +228,15 @@ class Replays:
         for model in self._models.values():
             if model is not self.actor:
                 await chat.aclose(model)
+
+    def _settings_for(self, max_steps: int, clean: bool, at_once: int) -> PlaySettings:
+        key = (max_steps, clean, at_once)
+        if key not in self._made:
+            # The share of failures is looked at in `_judged`, where late episodes count too.
+            self._made[key] = replace(
+                self.settings, max_steps=max_steps, clean=clean, concurrency=at_once, max_failures=1.0
+            )
+        return self._made[key]
 
     def _family(self, spec: ReplaySpec) -> Family:
         name = spec.family_key

@@ -32,7 +32,7 @@ TOOLS = ("skates", "hose", "key", "lamp", "boots", "horn", "rope", "plank")
 HEADING = "IMPROVED PROMPT:"
 NAME = "TinyErrands"
 SPLITS = ("train", "held_out")
-VOCABULARY = (HEADING, "solved", "failed", *THINGS, *HAZARDS, *TOOLS)
+VOCABULARY = (HEADING, "solved", *THINGS, *HAZARDS, *TOOLS)
 """What a tiny reflector hears of the real prompt and can say; see `metagym_trainers.tiny.models.word_tokenizer`."""
 
 ANSWER_TOKENS = 4
@@ -51,8 +51,7 @@ class ErrandEnv(gymnasium.Env[str, str]):
         self.thing, self.hazard = thing, hazard
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """See `gymnasium.Env.reset`."""
-        super().reset(seed=seed)
+        """See `gymnasium.Env.reset`. Nothing is drawn: a generator would cost as much as the play."""
         return f"Fetch it past the {self.hazard}.", {"success": False}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -130,7 +129,7 @@ def form_example(seed: int, number: int, row: Mapping[str, Any]) -> tuple[Sequen
 
     Tools are no likelier than things and hazards: the form alone is shown.
     """
-    return row["prompt"], f"{HEADING} {' '.join(rng(seed, 'form', number).sample(VOCABULARY[1:], 2))}"
+    return row["prompt"], f"{HEADING} {' '.join(rng(seed, 'form', number).choices(VOCABULARY[1:], k=2))}"
 
 
 def constant_ceiling(split: str = "held_out") -> float:
