@@ -36,6 +36,7 @@ from metagym.runs.results import Results, load_results
 from metagym.strictjson import strict_json
 from metagym.tasks import TaskSet
 from tests.support.fake_server import FakeServer
+from tests.support.ids import skip_without_extra
 from tests.support.worlds import ListEnv, family_of
 
 OURS = sorted(id_ for id_ in registry if id_.startswith("MetaGym/"))
@@ -125,6 +126,7 @@ def test_neither_play_nor_a_closed_environment_leaves_a_connection_open() -> Non
 
 @pytest.mark.parametrize("id_", OURS)
 def test_s05_seed_zero_gives_equal_first_observations_on_every_id(id_: str) -> None:
+    skip_without_extra(id_)
     arguments = {"batch_size": 2, "max_steps": 3} if "ICT-" in id_ else {}
     first, again, other = (gymnasium.make(id_, **arguments).reset(seed=seed)[0] for seed in (0, 0, 1))
     assert first == again != other

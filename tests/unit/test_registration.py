@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import metagym
 from metagym.errors import BadInput, UnknownName
 from metagym.families import load_family
+from tests.support.ids import skip_without_extra
 from tests.support.worlds import guess_family
 
 OURS = sorted(id_ for id_ in registry if id_.startswith("MetaGym/"))
@@ -47,6 +48,7 @@ def test_the_bundled_ids_are_there() -> None:
 
 @pytest.mark.parametrize("id_", OURS)
 def test_every_id_passes_the_checker_and_equal_seeds_give_equal_rollouts(id_: str) -> None:
+    skip_without_extra(id_)
     arguments = {"batch_size": 2, "meta_turns": 2, "max_steps": 5} if "ICT-" in id_ else {"max_steps": 5}
     check_env(gymnasium.make(id_, **arguments).unwrapped)  # warnings are errors in this suite
 
@@ -65,6 +67,7 @@ def test_every_id_passes_the_checker_and_equal_seeds_give_equal_rollouts(id_: st
 
 @pytest.mark.parametrize("id_", OURS)
 def test_every_id_vectorises_and_keeps_its_spec(id_: str) -> None:
+    skip_without_extra(id_)
     arguments = {"batch_size": 2, "max_steps": 3} if "ICT-" in id_ else {"max_steps": 3}
     envs = gymnasium.make_vec(id_, num_envs=2, vectorization_mode="sync", **arguments)
     envs.reset(seed=0)
