@@ -9,4 +9,5 @@ def register() -> None:
 
     register_family("ALFWorld", "metagym_envs.alfworld:ALFWorld", actor="rules")
     register_family("SearchQA", "metagym_envs.searchqa:SearchQA", actor="rules")
+    register_family("Reasoning", "metagym_envs.reasoning:Reasoning")
     register_family("MiniHack", "metagym_envs.minihack:MiniHack", actor="rules")
