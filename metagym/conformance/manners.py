@@ -38,22 +38,34 @@ def _strict() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """Inside, Gymnasium's checker looks at something; what it, or the environment, raises is the finding."""
+    try:
+        with _strict():
+            yield
+    except Exception as error:
+        said = " ".join(_COLOURS.sub("", str(error)).split()).removeprefix("WARN: ")
+        raise Fault(f"gymnasium's check_env refuses {what}: {said or type(error).__name__}") from error
+
+
 def _small(subject: Subject) -> dict[str, Any]:
     """Arguments that keep a meta-episode small."""
     return {"batch_size": min(2, len(subject.tasks)), "meta_turns": 2}
 
 
 def api(subject: Subject) -> str:
-    """Both ids pass Gymnasium's ``check_env``, without a warning."""
+    """Both ids, and the environment of a task, pass Gymnasium's ``check_env`` without a warning."""
+    inner = f"the environment of task {subject.tasks[0].key}"
+    with opened(subject.family, subject.tasks[0]) as env, _refused(inner):
+        warnings.filterwarnings("ignore", ".*is different from the unwrapped version")  # wrappers belong to it
+        check_env(env, skip_render_check=True, skip_close_check=True)  # these two need an id
     few: dict[str, Any] = {**subject.options, "max_steps": min(5, subject.family.max_steps)}
     for id_, arguments in ((subject.plain, few), (subject.ict, few | _small(subject))):
         env = gymnasium.make(id_, **arguments)
         try:
-            with _strict():
+            with _refused(id_):
                 check_env(env.unwrapped)
-        except Exception as error:  # whatever the checker or the environment raises is the finding
-            said = _COLOURS.sub("", str(error)).strip().removeprefix("WARN: ")
-            raise Fault(f"gymnasium's check_env refuses {id_}: {said or type(error).__name__}") from error
         finally:
             env.close()
     return f"{subject.plain}, {subject.ict}"

@@ -85,7 +85,7 @@ def opened(family: Family, task: Task) -> Iterator[gymnasium.Env[str, str]]:
 
 
 class Walk:
-    """One play that a caller takes step by step; what it does depends on the task and the step alone.
+    """One play that a caller takes step by step; what it tries depends on the step alone.
 
     Args:
         env: The environment.
@@ -109,7 +109,7 @@ class Walk:
         """Takes the next step of the walk."""
         legal = self.steps[-1].admissible
         choices: Sequence[Any] = PHRASES if not legal else legal
-        self.take(rng(0, "conformance", self.task.key, len(self.steps)).choice(choices))
+        self.take(rng(0, "conformance", len(self.steps)).choice(choices))
 
     def take(self, action: str) -> None:
         """Takes an action."""
