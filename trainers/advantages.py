@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from metagym_trainers.episodes import TokenEpisode
-
 from metagym.errors import BadInput, TooManyFailures
 from metagym.spade.advantages import advantages
+from metagym_trainers.episodes import TokenEpisode
 
 
 def token_advantages(

@@ -89,12 +89,14 @@ def save_parts(checkpoint: str | os.PathLike[str], parts: Mapping[str, Part], st
         (work / name).mkdir(parents=True)
         part.save_to(work / name)
     work.mkdir(exist_ok=True)
-    files = {str(path.relative_to(work)): _digest(path) for path in _files(work)}
+    files = _digests(work)
     whole = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
     target = home / whole
-    if target.is_dir():  # the same state, saved before; a half of it would have another digest or no manifest
-        shutil.rmtree(target)
-    os.replace(work, target)
+    if target.is_dir() and _digests(target) == files:  # saved before: it may be what the manifest names, so it stays
+        shutil.rmtree(work)
+    else:
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(work, target)
     _sync(target)
     manifest = home / MANIFEST
     body = {"format": FORMAT, "step": step, "folder": whole, "parts": sorted(parts), "files": files}
@@ -155,7 +157,7 @@ def read_manifest(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (ValueError, LookupError, TypeError) as error:
         raise StoreCorrupt(f"{home / MANIFEST} is damaged: {error}") from error
-    found = {str(path.relative_to(folder)): _digest(path) for path in _files(folder)}
+    found = _digests(folder)
     if found != files:
         wrong = sorted(name for name in {*found, *files} if found.get(name) != files.get(name))
         raise StoreCorrupt(f"{folder / wrong[0]} is not the file that was saved")
@@ -289,9 +291,13 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file below a folder, by its relative path."""
+    found = {}
+    for path in _files(folder):
+        with path.open("rb") as file:
+            found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def _sync(path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from metagym_trainers.episodes import GroupKey, TokenEpisode
-
 from metagym.errors import BadInput
 from metagym.seeding import derive
+from metagym_trainers.episodes import GroupKey, TokenEpisode
 
 Columns = dict[str, Any]
 

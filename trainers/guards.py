@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metagym.errors import BadInput
 from metagym_trainers.checkpoints import check_alignment
 from metagym_trainers.versions import check_vllm_version
-
-from metagym.errors import BadInput
 
 
 def check_config(args: Any, *, rollout: bool = False, environments: bool = False) -> None:

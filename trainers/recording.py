@@ -11,10 +11,8 @@ import asyncio
 import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
-
-from metagym_trainers.episodes import GroupKey, TokenEpisode, TurnSpan, scored, total
-from metagym_trainers.policies import Policy, Sample
 
 from metagym.chat.constraints import check_request
 from metagym.chat.replies import read_completion
@@ -23,9 +21,14 @@ from metagym.checks import settle, whole
 from metagym.errors import BadInput, ContextOverflow
 from metagym.playing.actor import NO_ANSWER
 from metagym.seeding import check_seed, derive
+from metagym_trainers.episodes import GroupKey, TokenEpisode, TurnSpan, scored, total
+from metagym_trainers.policies import Policy, Sample
 
 _PROBE = "metagym"
 """Stands for a user's and an assistant's text where only what the template writes around them is looked at."""
+
+_OPENINGS = 64
+"""Openings that are kept."""
 
 
 class Template:
@@ -51,10 +54,15 @@ class Template:
             raise BadInput("the chat template does not show what the assistant said, so that no turn can follow it")
         self._before = shown[: len(shown) - len(self._closing)]
         self.closing_ids: list[int] = self.encode(self._closing)
+        # The rows of a group begin alike, and rendering costs more than a tiny model's turn.
+        self._opening = lru_cache(maxsize=_OPENINGS)(self._opened)
 
     def opening(self, messages: Sequence[Message]) -> list[int]:
         """The ids of a conversation up to where the model's first answer begins."""
-        return self.encode(self._text(messages, True))
+        return list(self._opening(tuple(messages)))
+
+    def _opened(self, messages: tuple[Message, ...]) -> tuple[int, ...]:
+        return tuple(self.encode(self._text(messages, True)))
 
     def continuation(self, messages: Sequence[Message], end: int | None) -> list[int]:
         """The ids from the end of a sampled answer up to where the next answer begins.

@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metagym_trainers.advantages import check_scored
-from metagym_trainers.convert import check_rows
-from metagym_trainers.episodes import TokenEpisode
-
 from metagym.checks import number, whole
 from metagym.errors import BadInput, MetaGymWarning
 from metagym.seeding import rng
 from metagym.strictjson import plain_json
+from metagym_trainers.advantages import check_scored
+from metagym_trainers.convert import check_rows
+from metagym_trainers.episodes import TokenEpisode
 
 DEAD_SHARE = 0.8
 """Share of groups without spread above which a batch is warned about (notes of TRL's issues 3708 and 4764: such groups

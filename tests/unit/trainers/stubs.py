@@ -114,9 +114,10 @@ def grpo(folder: Path, rows: Sequence[Mapping[str, Any]] | None = None, *, model
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from datasets import Dataset
-        from metagym_trainers.tiny.models import tiny_model, word_tokenizer
         from transformers import PrinterCallback
         from trl import GRPOConfig, GRPOTrainer
+
+        from metagym_trainers.tiny.models import tiny_model, word_tokenizer
 
         tokenizer = word_tokenizer(WORDS)
         names = ("reward_funcs", "rollout_func", "callbacks", "environment_factory", "train_dataset")

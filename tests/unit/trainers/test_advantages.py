@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from metagym_trainers.advantages import token_advantages
-from metagym_trainers.episodes import TokenEpisode
 
 from metagym.errors import BadInput, TooManyFailures
+from metagym_trainers.advantages import token_advantages
+from metagym_trainers.episodes import TokenEpisode
 
 
 def rows(

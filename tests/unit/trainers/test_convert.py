@@ -6,10 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from metagym_trainers.convert import group_number, rollout_columns, rollout_samples, sample_class
-from metagym_trainers.episodes import TokenEpisode, filler
 
 from metagym.errors import BadInput
+from metagym_trainers.convert import group_number, rollout_columns, rollout_samples, sample_class
+from metagym_trainers.episodes import TokenEpisode, filler
 
 
 def row(reward: float | None = 1.0, group: int = 0, **changes: object) -> TokenEpisode:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from metagym_trainers.episodes import TokenEpisode, TurnSpan, filler, scored, total
 
 from metagym.errors import BadInput
+from metagym_trainers.episodes import TokenEpisode, TurnSpan, filler, scored, total
 
 
 def row(**changes: object) -> TokenEpisode:

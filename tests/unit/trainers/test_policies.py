@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from metagym_trainers.policies import HTTPPolicy, LocalPolicy, Sample, results
-from metagym_trainers.recording import Recorder
 
 from metagym.chat import Message, Request
 from metagym.errors import BadInput, BudgetExceeded, ChatError, ContextOverflow, EngineError, ServerUnavailable
+from metagym_trainers.policies import HTTPPolicy, LocalPolicy, Sample, results
+from metagym_trainers.recording import Recorder
 from tests.unit.trainers.stubs import MergingTokenizer, fake_trainer
 
 

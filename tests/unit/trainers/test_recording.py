@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metagym_trainers.episodes import TokenEpisode
-from metagym_trainers.recording import Limits, Recorder, Template
 
 from metagym.chat import Message, Request
 from metagym.errors import BadInput, ContextOverflow
 from metagym.playing import ActorSettings, play
 from metagym.sesa.protocol import Turnwise
+from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.recording import Limits, Recorder, Template
 from tests.support.worlds import ListEnv, family_of, tasks_named
 from tests.unit.trainers.stubs import MergingTokenizer, ScriptedPolicy
 
