@@ -136,6 +136,7 @@ class FakeServer:
         version: str | None = None,
         honours: Iterable[str] = ("structured_outputs", "guided_choice", "grammar", "response_format"),
         key: str | None = None,
+        port: int = 0,
     ) -> None:
         """Prepares the server.
 
@@ -150,6 +151,7 @@ class FakeServer:
             version: What ``/version`` says; None is 404.
             honours: Constraint fields that it keeps to; others are ignored without a word.
             key: The key it wants; None wants none.
+            port: Where it listens; 0 takes a free one.
         """
         self._brain = brain
         self._faults = iter(faults)
@@ -161,6 +163,7 @@ class FakeServer:
         self._version = version
         self._honours = frozenset(honours)
         self._key = key
+        self._port = port
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._numbers = itertools.count()
@@ -172,7 +175,7 @@ class FakeServer:
         class Handler(_Handler):
             owner = server
 
-        self._http = _Server(("127.0.0.1", 0), Handler)
+        self._http = _Server(("127.0.0.1", self._port), Handler)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -272,6 +275,8 @@ class FakeServer:
     def describe(self, path: str) -> tuple[int, dict[str, Any]]:
         if path.endswith("/models"):
             return 200, {"object": "list", "data": [{"id": "fake", "object": "model", "owned_by": self._owned_by}]}
+        if path == "/health":
+            return 200, {}
         if path.endswith("/version") and self._version is not None:
             return 200, {"version": self._version}
         return 404, {"error": {"message": "not found"}}

@@ -1,0 +1,106 @@
+"""The check of a machine runs, small, on a CPU; and each of its checks fails where it must."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+pytest.importorskip("httpx2")
+
+import torch
+
+from benchmarks import gpu_check
+from benchmarks.gpu_check import CPU, SMALLEST, CheckFailed, Findings, Watch
+
+
+def holds(found: Findings, systems: tuple[str, ...]) -> None:
+    for name in systems:
+        kept = [check for check in found.checks if check.startswith(name)]
+        assert len(kept) >= 5 and any("tokens trained" in check for check in kept)
+        assert found.values[f"{name}: sampled and trained"] > 0
+    assert found.values["memory of the process, most"] > 0
+
+
+def test_the_smallest_check_trains_a_reflector_and_reports() -> None:
+    found = gpu_check.run(SMALLEST, systems=("ict",))
+    holds(found, ("ICT",))
+    assert found.values["ICT: replays overlap (sum of episodes / wall)"] > 1
+
+
+@pytest.mark.slow
+def test_the_command_runs_on_a_cpu_and_writes_its_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "figures.json"
+    assert gpu_check.main(["--cpu", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("gpu_check on CPU, setting cpu (random weights, scripted actor") and "checks hold:" in out
+    written = json.loads(file.read_text())
+    assert {check.split(":")[0] for check in written["checks"]} >= {"ICT", "SPADE"}
+    assert written["size"] == "cpu" and written["figures"]["ICT: replays overlap (sum of episodes / wall)"] > 4
+
+
+def closed(watch: Watch, before: list[Any], weights: list[torch.Tensor]) -> None:
+    model = SimpleNamespace(parameters=lambda: weights)
+    watch.close(Findings(), "X", before, model, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"trained": 11}, "11 tokens trained, 10 sampled"),
+        ({"expected": 0, "trained": 0}, "0 tokens trained"),
+        ({"logs": []}, "0 losses"),
+        ({"weights": [torch.ones(2)]}, "weights moved"),
+        ({"weights": [torch.tensor([1.0, float("nan")])]}, "all weights are finite"),
+    ],
+)
+def test_what_training_must_not_do_fails_the_check(change: dict[str, Any], words: str) -> None:
+    watch = Watch()
+    watch.expected = watch.trained = 10
+    watch.logs = [{"loss": 0.5}]
+    weights = change.pop("weights", [torch.zeros(2)])
+    closed(watch, [torch.ones(2)], [torch.zeros(2)])  # all is well
+    for name, value in change.items():
+        setattr(watch, name, value)
+    with pytest.raises(CheckFailed, match=words):
+        closed(watch, [torch.ones(2)], weights)
+
+
+@pytest.mark.parametrize("name", ["loss", "grad_norm", "reward"])
+def test_the_first_nan_ends_the_training(name: str) -> None:
+    callback = Watch().callback()
+    callback.on_log(None, SimpleNamespace(global_step=3), None, logs={name: 1.0, "replay/return": float("nan")})
+    with pytest.raises(CheckFailed, match=f"{name} is nan at step 3"):
+        callback.on_log(None, SimpleNamespace(global_step=3), None, logs={name: float("nan")})
+
+
+def test_a_dead_server_and_a_missing_extra_fail_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from metagym.errors import ServerError
+
+    def dies(*args: Any, **kwargs: Any) -> Findings:
+        raise ServerError("actor at http://127.0.0.1:1 has died")
+
+    monkeypatch.setattr(gpu_check, "train_ict", dies)
+    monkeypatch.setattr(gpu_check, "CPU", replace(CPU, warm_steps=1))
+    assert gpu_check.main(["--cpu"]) == 1
+    assert "FAILED: actor at http://127.0.0.1:1 has died" in capsys.readouterr().err
+    assert gpu_check.main(["--cpu", "--generation", "colocate"]) == 1
+    assert "vllm is not installed: pip install 'metagym-agents[gpu]'" in capsys.readouterr().err
+
+
+def test_the_gpus_model_has_half_a_billion_weights_in_the_shape_of_qwen2() -> None:
+    class Tokens(list[int]):
+        eos_token_id, pad_token_id = 1, 0
+
+    with torch.device("meta"):  # shapes without memory
+        model = gpu_check.random_model(gpu_check.GPU, Tokens(range(gpu_check.GPU.vocabulary)), 0)
+    assert 0.48e9 < sum(weight.numel() for weight in model.parameters()) < 0.52e9
+    config = model.config
+    assert (config.hidden_size, config.num_attention_heads, config.num_key_value_heads) == (896, 14, 2)
