@@ -60,7 +60,7 @@ def api(subject: Subject) -> str:
     with opened(subject.family, subject.tasks[0]) as env, _refused(inner):
         warnings.filterwarnings("ignore", ".*is different from the unwrapped version")  # wrappers belong to it
         check_env(env, skip_render_check=True, skip_close_check=True)  # these two need an id
-    few: dict[str, Any] = {**subject.options, "max_steps": min(5, subject.family.max_steps)}
+    few: dict[str, Any] = {**subject.options, "max_steps": 5}  # a cap of 1, as some families have, the checker refuses
     for id_, arguments in ((subject.plain, few), (subject.ict, few | _small(subject))):
         env = gymnasium.make(id_, **arguments)
         try:

@@ -155,7 +155,7 @@ def apart(subject: Subject) -> str:
     """Instances that are open at once, or were left open, do not change each other."""
     if subject.family.host == "process":
         return "one instance in each process (host='process')"
-    alone = [walked(subject, task) for task in subject.tasks]
+    alone = [walked(subject, task, path=path) for path, task in enumerate(subject.tasks)]
     left = subject.family.open(subject.tasks[0])
     try:
         Walk(left, subject.tasks[0], subject.family).on(2)  # an episode that nobody ends
@@ -174,7 +174,8 @@ def apart(subject: Subject) -> str:
 def _interleaved(subject: Subject) -> list[list[Any]]:
     envs = [subject.family.open(task) for task in subject.tasks]
     try:
-        walks = [Walk(env, task, subject.family) for env, task in zip(envs, subject.tasks, strict=True)]
+        games = enumerate(zip(envs, subject.tasks, strict=True))
+        walks = [Walk(env, task, subject.family, path) for path, (env, task) in games]
         for _ in range(subject.steps):
             for walk in walks:
                 if not walk.done:

@@ -85,16 +85,17 @@ def opened(family: Family, task: Task) -> Iterator[gymnasium.Env[str, str]]:
 
 
 class Walk:
-    """One play that a caller takes step by step; what it tries depends on the step alone.
+    """One play that a caller takes step by step; what it tries depends on path and step alone.
 
     Args:
         env: The environment.
         task: The task.
         family: Whose success predicate is asked.
+        path: Walks of different paths try different things.
     """
 
-    def __init__(self, env: gymnasium.Env[str, str], task: Task, family: Family) -> None:
-        self.env, self.task, self.family = env, task, family
+    def __init__(self, env: gymnasium.Env[str, str], task: Task, family: Family, path: int = 0) -> None:
+        self.env, self.task, self.family, self.path = env, task, family, path
         self.steps: list[Step] = []
         self._return = 0.0
         observation, info = checked_reset(task, env.reset(seed=task.seed))
@@ -109,7 +110,7 @@ class Walk:
         """Takes the next step of the walk."""
         legal = self.steps[-1].admissible
         choices: Sequence[Any] = PHRASES if not legal else legal
-        self.take(rng(0, "conformance", len(self.steps)).choice(choices))
+        self.take(rng(0, "conformance", self.path, len(self.steps)).choice(choices))
 
     def take(self, action: str) -> None:
         """Takes an action."""
@@ -141,10 +142,10 @@ class Walk:
         return self.steps
 
 
-def walked(subject: Subject, task: Task, steps: int | None = None) -> list[Step]:
+def walked(subject: Subject, task: Task, steps: int | None = None, path: int = 0) -> list[Step]:
     """A walk in an environment of its own."""
     with opened(subject.family, task) as env:
-        return Walk(env, task, subject.family).on(subject.steps if steps is None else steps)
+        return Walk(env, task, subject.family, path).on(subject.steps if steps is None else steps)
 
 
 def difference(one: Sequence[Step], other: Sequence[Step]) -> str:
