@@ -9,13 +9,13 @@ nothing about what a language model would find.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from metagym.chat import ChatModel, Request, scripted
 from metagym.seeding import check_seed, derive, rng
 from metagym_envs.alfworld.rules.actor import split_command
 from metagym_envs.alfworld.rules.formats import Batch, Played, meta_observation
-from metagym_envs.alfworld.rules.intents import STRAY, TABLE, TEACHABLE
+from metagym_envs.alfworld.rules.intents import STRAY, TABLE
 from metagym_envs.alfworld.rules.reader import Intent, read
 from metagym_envs.alfworld.rules.view import View
 
@@ -73,12 +73,21 @@ def covered(intent: Intent, rules: Mapping[str, bool]) -> bool:
     return all(rules.get(name) for name in intent.grants or (intent.name,))
 
 
-def reflect(batch: Batch, seed: int) -> tuple[str, str]:
+def reflect(
+    batch: Batch,
+    seed: int,
+    faults: Callable[[Played], Counter[str]] = faults,
+    table: Sequence[Intent] = TABLE,
+    stray: Sequence[str] = STRAY,
+) -> tuple[str, str]:
     """Analyses a batch.
 
     Args:
         batch: What the reflector was shown.
         seed: Of the choice of words and of the stray sentence.
+        faults: Counts the faults of one failed episode by the names of the intents that would mend them.
+        table: The intents that the actor reads; those with sentences to teach can be added.
+        stray: Sentences that help nobody.
 
     Returns:
         The analysis and the new prompt, which equals the old one where nothing is left to mend.
@@ -91,9 +100,11 @@ def reflect(batch: Batch, seed: int) -> tuple[str, str]:
     total: Counter[str] = Counter()
     for one in each:
         total.update(one)
-    rules = read(batch.prompt, TABLE)
+    rules = read(batch.prompt, table)
     open_faults: list[tuple[float, Intent]] = []
-    for intent in TEACHABLE:
+    for intent in table:
+        if not intent.teach:
+            continue
         count = total[intent.name]
         if not count:
             continue
@@ -108,7 +119,7 @@ def reflect(batch: Batch, seed: int) -> tuple[str, str]:
         lines.append(
             "The sentence that I add this time is a stray one: it mends none of these (noise of the stand-in)."
         )
-        return "\n".join(lines), _with(batch.prompt, draw.choice(STRAY))
+        return "\n".join(lines), _with(batch.prompt, draw.choice(stray))
     if not open_faults:
         return "\n".join([*lines, "I know of no further rule: I keep the prompt."]), batch.prompt
     intent = max(open_faults, key=lambda pair: pair[0])[1]
@@ -130,12 +141,23 @@ def reflector(seed: int) -> ChatModel:
     Returns:
         A chat model that answers the reflector seat's requests with ``ANALYSIS:`` and ``IMPROVED PROMPT:``.
     """
+    return reflecting(reflect, seed, f"rules:alfworld-reflector-1:{seed}")
+
+
+def reflecting(analyse: Callable[[Batch, int], tuple[str, str]], seed: int, id: str) -> ChatModel:
+    """A scripted reflector that answers with what an analysis finds.
+
+    Args:
+        analyse: ``(batch, seed) -> (analysis, new prompt)``, as `reflect` is.
+        seed: Seed of its own choices, >= 0.
+        id: The model's id.
+    """
     check_seed(seed, "the scripted reflector's seed")
 
     def answer(request: Request) -> str:
         text = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
         own = derive(seed, "reflector", request.seed or 0, request.sample, text)
-        analysis, prompt = reflect(meta_observation(text), own)
+        analysis, prompt = analyse(meta_observation(text), own)
         return f"ANALYSIS:\n{analysis}\n\nIMPROVED PROMPT:\n{prompt}"
 
-    return scripted(answer, id=f"rules:alfworld-reflector-1:{seed}")
+    return scripted(answer, id=id)
