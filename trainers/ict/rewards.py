@@ -50,6 +50,10 @@ class ReplayReward:
         ends: Ids that end an answer, to tell completions cut at the token limit; set it to the trainer's
             ``eos_token_ids`` once there is a trainer. None: they are not told apart.
 
+    Attributes:
+        calls: Generation batches that were scored.
+        last: The rewards of the last one.
+
     Raises:
         BadInput: `unparsed` is not a finite number.
     """
@@ -59,6 +63,7 @@ class ReplayReward:
     def __init__(self, replays: Replays, *, unparsed: float = 0.0, ends: Collection[int] | None = None) -> None:
         self.replays = replays
         self.unparsed = number("unparsed", unparsed, -math.inf)
+        self.last: Sequence[float | None] = ()
         self.ends = ends
         self.calls = 0
 
@@ -102,6 +107,7 @@ class ReplayReward:
         rewards = [
             self.unparsed if result is None else result.value for result in results
         ]  # None stays None: not measured
+        self.last = tuple(rewards)
         if log_extra is not None:
             log_extra("replay_outcome", [_outcome(*pair) for pair in zip(candidates, results, strict=True)])
         if log_metric is not None:
