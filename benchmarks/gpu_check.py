@@ -597,9 +597,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for check in found.checks:
         print(f"  {check}")
     if given.json is not None:
-        given.json.write_text(
-            json.dumps({"device": device, "size": size.name, "figures": found.values}, indent=1) + "\n"
-        )
+        figures = {"device": device, "size": size.name, "figures": found.values, "checks": found.checks}
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -38,7 +38,7 @@ def test_the_command_runs_on_a_cpu_and_writes_its_figures(tmp_path: Path, capsys
     file = tmp_path / "figures.json"
     assert gpu_check.main(["--cpu", "--json", str(file)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("gpu_check on CPU, setting cpu (random weights, scripted actor") and "checks hold:" in out
+    assert out.startswith("gpu_check on CPU, setting cpu; scripted actor, random weights") and "checks hold:" in out
     written = json.loads(file.read_text())
     assert {check.split(":")[0] for check in written["checks"]} >= {"ICT", "SPADE"}
     assert written["size"] == "cpu" and written["figures"]["ICT: replays overlap (sum of episodes / wall)"] > 4
