@@ -25,6 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for name in THIRD_PARTY:
                 for kind in ("UserWarning", "FutureWarning", "RuntimeWarning"):
                     item.add_marker(pytest.mark.filterwarnings(rf"ignore::{kind}:{name}\."))
+            # `pytest.warns` gives on what it did not wait for, and then no module tells whose it was.
+            item.add_marker(pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated"))
 
 
 @pytest.fixture(scope="session", autouse=True)

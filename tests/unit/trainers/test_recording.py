@@ -84,7 +84,7 @@ texts = st.text(st.sampled_from(" internationalx\n"), max_size=12)
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(texts, answers), min_size=1, max_size=5), st.booleans(), st.sampled_from(["", "\n"]))
-def test_s14_every_turns_ids_are_a_prefix_of_the_next_input(
+def test_trl_issue_01_every_turns_ids_are_a_prefix_of_the_next_input(
     turns: list[tuple[str, tuple[list[int], tuple[int, ...]]]], known: bool, newline: str
 ) -> None:
     tokenizer = MergingTokenizer(newline=newline)
@@ -231,7 +231,7 @@ def test_seeds_come_from_the_request_or_the_episode() -> None:
     assert policy.seeds[0] == 5 and policy.seeds[1] == policy.seeds[3] != policy.seeds[2]
 
 
-def test_play_runs_unchanged_with_the_policy_as_its_actor() -> None:
+def test_trl_issue_03_play_runs_unchanged_and_its_first_observation_is_in_the_prompt() -> None:
     steps = [("seen", 0.25, False, False, {}), ("more", 0.0, False, False, {}), ("end", 0.5, True, False, {})]
     family = family_of(lambda task: ListEnv("begin", steps))
     policy = ScriptedPolicy([(*TOKENIZER.ids("Action: go"), END), (INTER,), (END,), TOKENIZER.ids("x")])
@@ -243,4 +243,5 @@ def test_play_runs_unchanged_with_the_policy_as_its_actor() -> None:
     row = recorder.episode(group=(episode.task.key, episode.seed, 0), rewards=[turn.reward for turn in episode.turns])
     assert len(row.turns) == len(episode.turns) == 4  # the empty answer is a turn as well
     assert row.reward == pytest.approx(episode.ret)
+    assert "begin" in TOKENIZER.decode(row.prompt_ids)  # TRL issue 6067: the first observation was lost on the way
     check(row, policy)
