@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import check, ict, models, new, sandbox, search, sesa, show, skills, spade
+from metagym.cli import check, ict, models, new, play, sandbox, search, sesa, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.add_typer(skills.app, name="skills")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(new.app, name="new")
 app.command()(check.check)
+app.command()(play.play)
 app.command()(search.serve_search)
 app.command()(show.report)
 app.command()(show.compare)
