@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from metagym_trainers.checkpoints import JsonPart, Part, StateCallback, check_alignment, latest_checkpoint
     from metagym_trainers.convert import rollout_columns, rollout_samples
     from metagym_trainers.episodes import TokenEpisode, TurnSpan
-    from metagym_trainers.guards import check_config, check_server, end_ids
+    from metagym_trainers.guards import check_config, end_ids
     from metagym_trainers.policies import HTTPPolicy, LocalPolicy, Policy, Sample
     from metagym_trainers.recording import Recorder
     from metagym_trainers.tracking import RolloutReward, Tracker
@@ -35,7 +35,6 @@ _HOMES = {
     "TokenEpisode": "episodes",
     "TurnSpan": "episodes",
     "check_config": "guards",
-    "check_server": "guards",
     "end_ids": "guards",
     "require_trl": "versions",
     "require_vllm": "versions",
@@ -59,7 +58,6 @@ __all__ = [
     "TurnSpan",
     "check_alignment",
     "check_config",
-    "check_server",
     "end_ids",
     "latest_checkpoint",
     "require_trl",

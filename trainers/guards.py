@@ -5,12 +5,10 @@ Each rule names the issue or the place in TRL 1.16's source that it comes from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from metagym.errors import BadInput
 from metagym_trainers.checkpoints import check_alignment
-from metagym_trainers.versions import check_vllm_version
 
 
 def check_config(args: Any, *, rollout: bool = False, environments: bool = False) -> None:
@@ -69,41 +67,9 @@ def check_sampling(args: Any) -> None:
         )
 
 
-def check_server(info: Mapping[str, Any], version: str, where: str) -> None:
-    """Checks a vLLM server that is to serve a policy in training.
-
-    Args:
-        info: Its answer to ``/server_info?config_format=json`` (vLLM's development mode).
-        version: Its answer to ``/version``.
-        where: Its address, for the messages.
-
-    Raises:
-        WrongVersion: TRL cannot drive this vLLM.
-        BadInput: It reports log-probabilities before temperature (TRL issues 4159, 4772), or does not say.
-    """
-    check_vllm_version(version, where)
-    mode = _find(info, "logprobs_mode")
-    if mode != "processed_logprobs":
-        raise BadInput(
-            f"{where} reports {mode or 'no'} log-probabilities, and ratios need those it sampled from: start it with "
-            "--logprobs-mode processed_logprobs and VLLM_SERVER_DEV_MODE=1"
-        )
-
-
 def end_ids(trainer: Any) -> frozenset[int]:
     """Every id that ends an answer of a trainer's model; there may be several, and the tokenizer names only one.
 
     Where the others are forgotten, complete answers count as cut (TRL PR 7039: a clipped ratio of 0.97).
     """
     return frozenset(map(int, trainer.eos_token_ids))
-
-
-def _find(value: Any, name: str) -> Any:
-    """The first value under a name in nested mappings; None where there is none."""
-    if isinstance(value, Mapping):
-        if name in value:
-            return value[name]
-        for inner in value.values():
-            if (found := _find(inner, name)) is not None:
-                return found
-    return None

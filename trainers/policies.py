@@ -116,8 +116,14 @@ class LocalPolicy:
         """Runs a coroutine to its end on an event loop in this thread, which is the trainer's own."""
         return asyncio.run(coroutine)
 
-    async def gather(self, episodes: Iterable[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+    async def gather(
+        self, episodes: Iterable[Coroutine[Any, Any, T]], *, concurrency: int | None = None
+    ) -> list[T | Exception]:
         """Runs one coroutine per episode; what one of them raises is its own result and ends no other.
+
+        Args:
+            episodes: The coroutines.
+            concurrency: How many run at once; None for all. (A gate inside them would count as somebody busy.)
 
         Returns:
             One result or exception per coroutine, in order. KeyboardInterrupt and cancellation end them all.
@@ -126,21 +132,24 @@ class LocalPolicy:
             Exception: What the trainer's own generation raised (out of memory, for one): no episode can go on then.
         """
         self._enter(asyncio.get_running_loop())
-        started = list(episodes)
+        jobs = list(episodes)
+        gate = asyncio.Semaphore(whole("concurrency", len(jobs) if concurrency is None else concurrency, 0) or 1)
         waits = _EPISODE.get() is self  # an episode that gathers others waits for them, and is not busy itself
 
         async def one(episode: Coroutine[Any, Any, T]) -> T | Exception:
             _EPISODE.set(self)
-            try:
-                return await episode
-            except Exception as error:
-                return error
-            finally:
-                self._busy -= 1
+            async with gate:
+                self._busy += 1
+                try:
+                    return await episode
+                except Exception as error:
+                    return error
+                finally:
+                    self._busy -= 1
 
-        self._busy += len(started) - waits
+        self._busy -= waits
         try:
-            found = list(await asyncio.gather(*map(one, started)))
+            found = list(await asyncio.gather(*map(one, jobs)))
         finally:
             self._busy += waits
         if self._failure is not None:

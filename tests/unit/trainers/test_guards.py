@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from metagym.errors import BadInput, WrongVersion
-from metagym_trainers.guards import check_config, check_sampling, check_server, end_ids
+from metagym.errors import BadInput, ServerError, WrongVersion
+from metagym_trainers.guards import check_config, check_sampling, end_ids
+from metagym_trainers.servers.facts import check
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -76,16 +77,14 @@ def test_trl_issue_08_long_rows_are_weighed_token_by_token(config: Any) -> None:
 
 
 def test_trl_issue_08_servers_report_what_they_sampled_from() -> None:
-    good = {"vllm_config": {"model_config": {"logprobs_mode": "processed_logprobs"}}}
-    check_server(good, "0.31.0", "127.0.0.1:8000")
-    for info, words in (
-        ({"vllm_config": {"model_config": {"logprobs_mode": "raw_logprobs"}}}, "reports raw_logprobs"),
-        ({}, "reports no log-probabilities"),
-    ):
-        with pytest.raises(BadInput, match=f"127.0.0.1:8000 {words}.*--logprobs-mode processed_logprobs"):
-            check_server(info, "0.31.0", "127.0.0.1:8000")
-    with pytest.raises(WrongVersion):
-        check_server(good, "0.33.0", "127.0.0.1:8000")
+    facts = {"url": "u", "models": ["m"], "version": "0.31.0"}
+    config = {"model_config": {"logprobs_mode": "processed_logprobs"}, "weight_transfer": True}
+    check({**facts, "config": config}, "the policy", training=True)
+    raw = {**config, "model_config": {"logprobs_mode": "raw_logprobs"}}
+    with pytest.raises(ServerError, match="raw_logprobs.*--logprobs-mode processed_logprobs"):
+        check({**facts, "config": raw}, "the policy", training=True)
+    with pytest.raises(WrongVersion, match="the policy at u runs vLLM 0.33.0"):
+        check({**facts, "config": config, "version": "0.33.0"}, "the policy", training=True)
 
 
 def test_trl_issue_12_all_ids_that_end_an_answer_are_known() -> None:

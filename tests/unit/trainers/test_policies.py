@@ -112,6 +112,15 @@ def test_an_episode_that_gathers_others_waits_with_them() -> None:
     assert [len(call) for call in trainer.calls] == [2, 6, 6, 2] and policy.late == 0
 
 
+def test_episodes_that_have_not_begun_hold_up_nobody() -> None:
+    trainer = fake_trainer()
+    policy = LocalPolicy(trainer)
+    found = policy.run(policy.gather((episode(policy, number, 2) for number in range(5)), concurrency=2))
+    assert [len(each) for each in found if isinstance(each, list)] == [2] * 5 and policy.late == 0
+    assert [len(call) for call in trainer.calls] == [2, 2, 2, 2, 1, 1]
+    assert policy.run(policy.gather([])) == []
+
+
 def test_what_concerns_the_whole_run_is_raised() -> None:
     with pytest.raises(BudgetExceeded):
         results([1, BudgetExceeded("no money left")])
