@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from metagym.playing.session import Move, Session
 
 HELP = """\
-Write an action, or its number in the list. What begins with a colon is for this command:
-:actions      the legal actions again         :history       what has happened so far
-:undo [n]     take back the last (n) actions  :restart       the same task from its start
-:file PATH    a file's text as the action     ::text         an action that begins with a colon
-:help         this text                       :quit          leave (so does the end of the input)"""
+Write an action, or its number in the list. Lines with a colon are orders:
+  :actions    the legal actions again      :undo [n]   take back n actions (1)
+  :history    what has happened so far     :restart    the same task, anew
+  :file PATH  a file's text as the action  ::text      an action with a colon
+  :help       this text                    :quit       leave (or end the input)\
+"""
 
 
 def play(
@@ -220,7 +221,8 @@ class _Table:
     def _show(self, move: Move) -> None:
         where = move.info.get("task")
         task = f", task {where['id']}" if isinstance(where, Mapping) and "id" in where else ""
-        self.console.print(Rule(Text(f"{self.spec.id}{task}, step {len(self.session.moves) - 1}"), align="left"))
+        title = f"step {len(self.session.moves) - 1}: {self.spec.id}{task}"
+        self.console.print(Rule(visible(title), align="left"))
         if move.info.get("repair") == "repaired":
             self.console.print(visible(f"(read as: {move.info.get('action')})"), style="dim")
         if move.info.get("repair") == "invalid":

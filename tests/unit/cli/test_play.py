@@ -52,7 +52,7 @@ def test_actions_numbers_and_undo(play: Play) -> None:
     lines = [line.rstrip() for line in done.out.splitlines()]
     assert [line for line in lines if line.startswith("> ")] == ["> RED", "> 1", "> :undo", "> 2"]
     titles = [line.split(" ─")[0] for line in lines if "─" in line]
-    assert titles == [f"Tests/Guess-v0, task train-1, step {n}" for n in (0, 1, 2, 1, 2)]
+    assert titles == [f"step {n}: Tests/Guess-v0, task train-1" for n in (0, 1, 2, 1, 2)]
     assert "(read as: red)" in lines and lines.count("Wrong.") == 3
     assert lines[-3:] == ["Right.", "reward +1", "solved: terminated after 2 steps, return 1"]
     assert "  1 red   2 green   3 blue" in lines
