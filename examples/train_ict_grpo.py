@@ -38,7 +38,7 @@ from metagym_trainers.ict import Curriculum, PolicyReflector, ReplayReward, Repl
 from metagym_trainers.recipes import ICTPreset
 
 NAMES = tuple(preset.name for preset in presets.ICT)
-TINY_STEPS, TINY_WARM = 100, 60
+TINY_STEPS, TINY_WARM = 175, 60
 TINY_NOTE = (
     "A random model of 90,000 parameters and a scripted actor in a toy world: this shows that the trainer learns, and "
     "says nothing about language models."

@@ -1,6 +1,7 @@
 """Replaying a batch under a candidate prompt with the frozen actor: many at once, each measured only once.
 
-The episodes are those of `metagym.play`, with the tasks, seeds, seat and cleaning of the row.
+The episodes are those of `metagym.play`, with the tasks, seeds, seat and cleaning of the row. Every episode of every
+candidate waits for a place of its own, so that no place is idle while another candidate's slow episode goes on.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ import asyncio
 import json
 import math
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -25,6 +25,7 @@ from metagym.errors import TooManyFailures
 from metagym.families import Family, load_family
 from metagym.playing.hosts import HostPool, make_pool
 from metagym.playing.runner import PlaySettings, play_async
+from metagym.tasks import Task
 from metagym_trainers.ict.rows import ReplaySpec
 
 CACHED = 100_000
@@ -50,43 +51,6 @@ class Replay:
     cause: str = ""
 
 
-class Slots:
-    """Places for episodes, given out in the order of asking, on one event loop.
-
-    A candidate takes the places of all its episodes at once and gives each back as its episode ends; two candidates
-    can therefore never wait for each other.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._free = asyncio.Semaphore(count)
-        self._turn = asyncio.Lock()
-
-    @asynccontextmanager
-    async def taken(self, count: int) -> AsyncIterator[Callable[[], None]]:
-        """Waits for `count` places.
-
-        Yields:
-            A function that gives one back; those left are given back at the end of the block.
-        """
-        held = 0
-
-        def give_back() -> None:
-            nonlocal held
-            if held:
-                held -= 1
-                self._free.release()
-
-        try:
-            async with self._turn:
-                for _ in range(count):
-                    await self._free.acquire()
-                    held += 1
-            yield give_back
-        finally:
-            while held:
-                give_back()
-
-
 class Replays:
     """Plays batches under candidate prompts and remembers the results.
 
@@ -97,7 +61,7 @@ class Replays:
         actor: The frozen actor: a model spec, a `ChatModel` or a callable; None takes the spec in each row.
         hosts: Where environments live, see `metagym.play`; a pool of your own must be usable on the trainer's loop.
         concurrency: Episodes at once, over all candidates.
-        deadline: Seconds for one candidate once its episodes have begun. What has not ended by then is not scored.
+        deadline: Seconds for one episode, from when it has a place. One that has not ended by then is not scored.
         settings: Deadlines of model and environment calls. ``max_failures`` is the largest share of episodes without a
             score that a value may be based on.
         on_episodes: Told of each candidate's episodes, where they were played: ``(spec, prompt, episodes)``.
@@ -117,11 +81,11 @@ class Replays:
         self.concurrency = whole("concurrency", concurrency, 1)
         self.deadline = number("deadline", deadline, 0, above=True)
         self.settings = settings or PlaySettings()
-        self._slots = PerLoop(lambda: Slots(self.concurrency))
+        self._places = PerLoop(lambda: asyncio.Semaphore(self.concurrency))
         self._pools: PerLoop[dict[str, tuple[HostPool, bool]]] = PerLoop(dict)
         self._families: dict[str, Family] = {}
         self._models: dict[str, ChatModel] = {}
-        self._made: dict[tuple[int, bool, int], PlaySettings] = {}
+        self._made: dict[tuple[int, bool], PlaySettings] = {}
         self._known: OrderedDict[bytes, Replay] = OrderedDict()
 
     def key(self, spec: ReplaySpec, prompt: str) -> bytes:
@@ -162,37 +126,34 @@ class Replays:
         return made, False
 
     async def _play(self, spec: ReplaySpec, prompt: str) -> Replay:
-        ended: list[Episode] = []
-        count = len(spec.tasks)
-        at_once = min(count, self.concurrency)
-        cause = ""
-        async with self._slots.get().taken(at_once) as give_back:
+        parts = await asyncio.gather(*(self._episodes(spec, prompt, tasks) for tasks in spec.apart))
+        ended = [episode for episodes, _ in parts for episode in episodes]
+        if self.on_episodes is not None and ended:
+            self.on_episodes(spec, prompt, ended)
+        cause = next((cause for _, cause in parts if cause), "")
+        return _judged(ended, len(spec.tasks), self.settings.max_failures, cause)
 
-            def note(episode: Episode) -> None:
-                ended.append(episode)
-                if count - len(ended) < at_once:  # nobody waits for the place of this episode
-                    give_back()
-
+    async def _episodes(self, spec: ReplaySpec, prompt: str, tasks: Sequence[Task]) -> tuple[list[Episode], str]:
+        """The episodes of one task, in one place; and why there are none."""
+        async with self._places.get():
             try:
-                async with asyncio.timeout(self.deadline):
-                    ended = await play_async(
-                        spec.tasks,
+                async with asyncio.timeout(self.deadline * len(tasks)) as timer:
+                    episodes = await play_async(
+                        tasks,
                         self._model(spec),
                         system_prompt=prompt,
                         family=self._family(spec),
                         hosts=self._pool(spec),
                         seed=spec.actor_seed,
                         seat=spec.seat,
-                        settings=self._settings_for(spec.max_steps, spec.clean, at_once),
-                        on_episode=note,
+                        settings=self._settings_for(spec.max_steps, spec.clean),
                     )
-            except TimeoutError:
-                cause = f"not all of the {count} episodes ended within {self.deadline:g} s"
+                return episodes, ""
+            except TimeoutError as error:
+                late = f"{tasks[0].key} did not end within {self.deadline:g} s"
+                return [], late if timer.expired() else f"TimeoutError: {error}"
             except Exception as error:  # whatever failed is no fault of the candidate, and must not end the training
-                cause = f"{type(error).__name__}: {error}"
-        if self.on_episodes is not None and ended:
-            self.on_episodes(spec, prompt, ended)
-        return _judged(ended, count, self.settings.max_failures, cause)
+                return [], f"{type(error).__name__}: {error}"
 
     async def check(self, spec: ReplaySpec) -> None:
         """Plays the first step of the first task of a row, to see that family and actor are there.
@@ -210,7 +171,7 @@ class Replays:
             hosts=self._pool(spec),
             seed=spec.actor_seed,
             seat=spec.seat,
-            settings=self._settings_for(1, spec.clean, 1),
+            settings=self._settings_for(1, spec.clean),
         )
         if not episode.scored:
             error = TooManyFailures(
@@ -229,13 +190,11 @@ class Replays:
             if model is not self.actor:
                 await chat.aclose(model)
 
-    def _settings_for(self, max_steps: int, clean: bool, at_once: int) -> PlaySettings:
-        key = (max_steps, clean, at_once)
+    def _settings_for(self, max_steps: int, clean: bool) -> PlaySettings:
+        key = (max_steps, clean)
         if key not in self._made:
             # The share of failures is looked at in `_judged`, where late episodes count too.
-            self._made[key] = replace(
-                self.settings, max_steps=max_steps, clean=clean, concurrency=at_once, max_failures=1.0
-            )
+            self._made[key] = replace(self.settings, max_steps=max_steps, clean=clean, concurrency=1, max_failures=1.0)
         return self._made[key]
 
     def _family(self, spec: ReplaySpec) -> Family:

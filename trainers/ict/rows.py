@@ -136,6 +136,17 @@ class ReplaySpec:
         """Family and options as text."""
         return json.dumps([self.family, dict(self.family_options)], sort_keys=True, default=str)
 
+    @cached_property
+    def apart(self) -> tuple[tuple[Task, ...], ...]:
+        """The tasks that can be played apart from each other with the seeds that they have in the batch.
+
+        A task that stands in the batch twice gets other seeds the second time, and so stays beside the first.
+        """
+        groups: dict[str, list[Task]] = {}
+        for task in self.tasks:
+            groups.setdefault(task.key, []).append(task)
+        return tuple(map(tuple, groups.values()))
+
     @staticmethod
     def from_text(text: str) -> ReplaySpec:
         """The inverse of `to_text`; rows of one group share the object.
