@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from metagym.errors import ProgramRejected
@@ -96,6 +97,10 @@ class EnvProgram:
             ProgramRejected: With one of the codes ``no_code``, ``syntax_error``, ``too_long``, ``metadata_missing``,
                 ``no_env_class``, ``several_env_classes``; the message says what to write instead.
         """
+        return _read(source) if cls is EnvProgram and isinstance(source, str) else cls._read(source)
+
+    @classmethod
+    def _read(cls, source: str | bytes) -> EnvProgram:
         tree = syntax_tree(source)
         text = source if isinstance(source, str) else source.decode("utf-8-sig")
         if not any(isinstance(node, (ast.ClassDef, ast.FunctionDef)) for node in tree.body):
@@ -147,6 +152,12 @@ class EnvProgram:
             "parents": list(self.parents),
             "class_name": self.class_name,
         }
+
+
+@lru_cache(maxsize=64)
+def _read(source: str) -> EnvProgram:
+    """Programs that are played round after round are read once."""
+    return EnvProgram._read(source)
 
 
 def program_in(text: str) -> str | None:

@@ -197,13 +197,15 @@ def spade_blend(
     return DesignerReward("spade_blend", tuple(terms), mask_below=0.0)
 
 
-def spade_regret(solver_variance: float = 0.0) -> DesignerReward:
+def spade_regret(solver_variance: float = 0.0, invalid: float = 0.0) -> DesignerReward:
     """SPADE's pure regret: max(0, regret); invalid 0, hung -0.5.
 
     Args:
+        invalid: What an invalid program is paid, in [-1, 0]. At SPADE's 0 it is worth as much as a valid one that
+            teaches nothing, so that a designer that starts without knowing the form may lose it again.
         solver_variance: Weight of the bonus for varied plays (on in the 4B tool-use run; its weight is not published).
     """
-    terms: list[tuple[float, Term]] = [(1.0, TimeoutPenalty()), (1.0, Validity()), (1.0, Regret(scale=1.0))]
+    terms: list[tuple[float, Term]] = [(1.0, TimeoutPenalty()), (1.0, Validity(invalid)), (1.0, Regret(scale=1.0))]
     terms += [(solver_variance, SolverVariance())] if solver_variance else []
     return DesignerReward("spade_regret", tuple(terms))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,7 @@ class Workshop:
         cache: Of validation reports; by default one that lives as long as the workshop.
         player: Makes who plays an episode, from the settings and what is to be given each episode; a trainer has one
             that records what the policy samples.
+        stage: Loads a program for playing; see `metagym.spade.hosts.staged`.
 
     Raises:
         BadInput, NoTasks: The corpus or the fixed pool cannot be used.
@@ -69,9 +71,10 @@ class Workshop:
         pools: Sequence[SandboxPool] | None = None,
         cache: ReportCache | None = None,
         player: Callable[..., ProgramPlayer] = ProgramPlayer,
+        stage: Callable[..., AbstractAsyncContextManager[Stage]] = staged,
     ) -> None:
         self.config, self.seats, self.pools = config, seats, pools
-        self._player = player
+        self._player, self._staged = player, stage
         self.cache = cache or MemoryCache()
         self.reward = reward_of(config.reward, config.reward_options)
         self.documents: DocumentSampler | None = None
@@ -164,7 +167,12 @@ class Workshop:
     # --- playing
 
     async def play(
-        self, round: int, slot: int, program: EnvProgram, hinted: bool = True, count: int | None = None
+        self,
+        round: int,
+        slot: int,
+        program: EnvProgram,
+        hinted: bool = True,
+        seeds: Sequence[int] | None = None,
     ) -> Played:
         """Plays a program on the seeds of the round, in both arms or without the hint alone.
 
@@ -173,14 +181,14 @@ class Workshop:
             slot: Place of the program.
             program: What is played.
             hinted: Play the hinted arm as well.
-            count: Number of seeds; None takes that of the settings.
+            seeds: Instead of those of the round.
 
         Raises:
             TooManyFailures: The agent's side failed in more plays than the settings allow; nothing is recorded.
             SandboxUnavailable: There is no sandbox.
         """
         config = self.config
-        seeds = pair_seeds(program.digest, round, count or config.seeds, config.seed)
+        seeds = list(seeds or pair_seeds(program.digest, round, config.seeds, config.seed))
         wanted = {sampling_seed(arm, seed, 0) for arm in (PLAIN, HINTED) for seed in seeds[: config.keep_episodes]}
         kept: dict[tuple[bool, int], Episode] = {}
         usages: list[Usage] = []
@@ -194,7 +202,7 @@ class Workshop:
         outcomes: list[Outcome] = []
         found = killed = None
         try:
-            async with staged(program, self._sandbox, max_steps=config.player.max_steps) as stage:
+            async with self._staged(program, self._sandbox, max_steps=config.player.max_steps) as stage:
                 hint = await self._hint(stage, round, seeds) if hinted else None
                 found = await estimate_regret(
                     stage,

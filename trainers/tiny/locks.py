@@ -13,10 +13,11 @@ world does tell a part of the answer: it stands in for the better player that a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cache
+from random import Random
 from typing import Any
 
 from metagym.playing.actor import ActorSettings, Conversation
@@ -25,7 +26,7 @@ from metagym.seeding import derive, rng
 from metagym.spade.config import SpadeConfig
 from metagym.spade.designer import DesignerSettings, brief_text, request_for
 from metagym.spade.hints import inject
-from metagym.spade.hosts import PlayerSettings
+from metagym.spade.hosts import PlayerSettings, Stage, staged
 from metagym.spade.program import EnvProgram
 from metagym.spade.samplers import Examples
 from metagym.spade.seats import family_for
@@ -138,12 +139,13 @@ def pins_of(line: str, family: str) -> int | None:
 
 
 def pins_in(source: str) -> int | None:
-    """The number of pins of a program of this world; None for any other."""
-    for family in FAMILIES:
-        for pins in range(1, PINS + 1):
-            if source == lock_source(family, pins):
-                return pins
-    return None
+    """The number of pins of a program of this world; None for any other, and for those kept for evaluation."""
+    return _pins().get(source)
+
+
+@cache
+def _pins() -> dict[str, int]:
+    return {lock_source(family, pins): pins for family in FAMILIES for pins in range(1, PINS + 1)}
 
 
 def line_of(family: str, pins: int) -> str:
@@ -162,22 +164,32 @@ def compile_lock(reply: str, skill: str) -> str:
     return reply if pins is None else lock_source(skill, pins)
 
 
-def lock_config(reward: str = "spade_regret", *, seed: int = 0, plays: int = 8) -> SpadeConfig:
+PAY: Mapping[str, tuple[str, dict[str, float]]] = {
+    "regret": ("spade_regret", {"invalid": -0.5}),
+    "blend": ("spade_blend", {}),
+    "absolute": ("absolute", {}),
+    "minimax": ("minimax", {}),
+}
+"""What the designer may be paid: name and options of the reward (`metagym.spade.controls.reward_of`)."""
+
+
+def lock_config(pay: str = "regret", *, seed: int = 0, plays: int = 4) -> SpadeConfig:
     """The settings of `metagym.spade` for this world.
 
     Args:
-        reward: The designer's reward: a preset, or one of the controls ``absolute`` and ``minimax``.
+        pay: The designer's reward, one of `PAY`: regret, SPADE's blend, or one of the two controls.
         seed: Decides everything that is drawn.
-        plays: Plays of one lock in each arm; all of one seed, so that their returns compare.
+        plays: Plays of one row of signs in each arm; a hint is for one row.
     """
+    reward, options = PAY[pay]
     return SpadeConfig(
         skills=FAMILIES,
-        skills_per_round=len(FAMILIES),
-        programs=len(FAMILIES),
+        skills_per_round=1,  # the families take turns
         seeds=1,
         repeats=plays,
         hint="program",
         reward=reward,
+        reward_options=options,
         corpus=None,
         memory=False,
         seed=seed,
@@ -187,6 +199,77 @@ def lock_config(reward: str = "spade_regret", *, seed: int = 0, plays: int = 8) 
         player=PlayerSettings(max_steps=1, seat=ActorSettings(temperature=1.0, max_tokens=MOVES)),
         designer_seat=DesignerSettings(temperature=1.0, max_tokens=PINS + 4),
     )
+
+
+# --- playing without a sandbox
+
+
+class _Twin:
+    """A lock in this process: what `metagym.sandbox.AsyncProgram` is to a program, at a tenth of the cost."""
+
+    def __init__(self, family: str, pins: int) -> None:
+        self._family, self._cipher = family, cipher(family)[:pins]
+        self._keys: dict[int, list[str]] = {}
+        self._told: dict[int, list[bool]] = {}
+        self._over: set[int] = set()
+
+    async def reset(self, seed: int, session: int = 0, fresh: bool = False) -> tuple[str, dict[str, Any]]:
+        draw = Random(seed)
+        signs = [draw.choice(SIGNS) for _ in self._cipher]
+        while len(signs) > 1 and _is_kept(signs):
+            signs = [draw.choice(SIGNS) for _ in self._cipher]
+        self._keys[session] = [table[sign] for table, sign in zip(self._cipher, signs, strict=True)]
+        self._told[session] = [draw.random() < 0.5 for _ in self._cipher]
+        self._over.discard(session)
+        return " ".join([self._family, *signs, *["blank"] * (PINS - len(signs))]), {}
+
+    async def step(self, action: str, session: int = 0) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        if session in self._over:
+            return "The lock is at rest.", 0.0, True, False, {}
+        self._over.add(session)
+        tried, keys = action.split(), self._keys[session]
+        right = sum(one == key for one, key in zip(tried, keys, strict=False))
+        if right == len(tried) == len(keys):
+            return "It opens.", 1.0, True, False, {}
+        return "It stays shut.", 0.5 * right / max(len(tried), len(keys)), True, False, {}
+
+    async def ask(self, method: str, *args: Any, session: int = 0) -> Any:
+        keys = self._keys[session]
+        if method == "solution":
+            return [" ".join(keys)]
+        colour = dict(zip(KEYS, COLOURS, strict=True))
+        told = [colour[key] if told else "dark" for key, told in zip(keys, self._told[session], strict=True)]
+        return " ".join([*told, *["blank"] * (PINS - len(keys))])
+
+
+def _is_kept(signs: Sequence[str]) -> bool:
+    mixed = 0
+    for sign in signs:
+        mixed = (mixed * 31 + SIGNS.index(sign) + 1) % 9973
+    return mixed % 5 == 0
+
+
+@asynccontextmanager
+async def twin_stage(
+    program: EnvProgram, pool: SandboxPool | None = None, *, max_steps: int | None = None
+) -> AsyncIterator[Stage]:
+    """Stages a lock in this process instead of the sandbox: `metagym.spade.hosts.staged` for this world alone.
+
+    The program was judged in the sandbox before; that its episodes and those of its twin are equal is tested. Programs
+    of any other text are staged in the sandbox.
+
+    Args:
+        program: The program.
+        pool: See `metagym.spade.hosts.staged`.
+        max_steps: The agent's own cap on steps.
+    """
+    pins = pins_in(program.source)
+    if pins is None:
+        async with staged(program, pool, max_steps=max_steps) as stage:
+            yield stage
+        return
+    twin: Any = _Twin(program.skill, pins)
+    yield Stage(program, twin, family_for(program, max_steps))
 
 
 # --- the warm start: form alone

@@ -1,0 +1,402 @@
+"""SPADE's generation, for any trainer: designs and verdicts, plays in both arms, rewards, memory, rows of both roles.
+
+The work on programs is that of ``metagym spade run`` (`metagym.spade.workshop`, validation, regret, rewards, memory);
+what is new here is that a brief has a group of designs, and that what the policy samples is kept as ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from metagym.checks import whole
+from metagym.errors import BadInput, StoreCorrupt, TooManyFailures
+from metagym.sandbox import SandboxPool
+from metagym.seeding import derive
+from metagym.spade.designer import Written, brief_text, request_for, shown_of, write
+from metagym.spade.documents import Document
+from metagym.spade.fingerprint import AstFingerprint
+from metagym.spade.hosts import Stage, staged
+from metagym.spade.loop import SLOW, remember, without_copies
+from metagym.spade.memory import EnvMemory, MemorySnapshot
+from metagym.spade.memory_store import RamStore
+from metagym.spade.outcomes import HINTED, PLAIN, pair_seeds
+from metagym.spade.program import EnvProgram
+from metagym.spade.samplers import Examples
+from metagym.spade.seating import Seats
+from metagym.spade.slots import Attempt, Design, Paid, Played, Slot
+from metagym.spade.validation import ReportCache, ValidationReport
+from metagym.spade.workshop import Workshop
+from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.policies import Policy
+from metagym_trainers.recording import Limits, Recorder, Template
+from metagym_trainers.spade.players import Booth, Gather, PolicySeat, RecordingPlayer, at_once
+from metagym_trainers.spade.rows import (
+    DESIGNER,
+    Block,
+    Chosen,
+    block_of,
+    choose,
+    design_rows,
+    digest_of,
+    joined,
+    metrics_of,
+    play_rows,
+)
+from metagym_trainers.spade.settings import SpadeTraining
+
+Compiler = Callable[[str, str], str]
+"""From a designer's reply and the skill that was asked for to the program's source."""
+Share = Callable[[list[Any]], list[Any]]
+"""From what one process has to what all have, in the order of their ranks (`accelerate.utils.gather_object`)."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a group of designs was asked for.
+
+    Attributes:
+        skill: What the program is to train.
+        document: What grounds it; None without a corpus.
+        examples: Of the memory.
+        seed: Decides the designs' draws.
+    """
+
+    skill: str
+    document: Document | None
+    examples: Examples
+    seed: int
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What came of one generation.
+
+    Attributes:
+        number: Which one, from 0.
+        slots: The designs in order, with what was played and paid of them; copies of a program share its plays.
+        blocks: The rows, brief by brief.
+        metrics: Numbers for the log, beside those that follow from the rows.
+    """
+
+    number: int
+    slots: tuple[Slot, ...]
+    blocks: tuple[Block, ...]
+    metrics: Mapping[str, float]
+
+    @property
+    def episodes(self) -> tuple[TokenEpisode, ...]:
+        """All rows, paid with their rewards."""
+        return tuple(row for block in self.blocks for row in block.rows)
+
+    @property
+    def advantages(self) -> tuple[float | None, ...]:
+        """Their advantages, each role and group on its own."""
+        return tuple(value for block in self.blocks for value in block.advantages)
+
+
+class SpadeCore:
+    """Makes one generation after another.
+
+    Args:
+        training: The settings.
+        tokenizer: The policy's.
+        limits: Of the rows, e.g. the model's window.
+        compiler: Makes a program of a reply; None takes the program in it as it stands.
+        pools: Two sandboxes with different hash seeds, the first of which also plays; None for the shared ones.
+        cache: Of verdicts.
+        judges: Programs that are validated at a time.
+        stage: Loads a program for playing.
+        options: Of the chat template, e.g. ``{"enable_thinking": False}``.
+
+    Attributes:
+        number: The next generation.
+        memory: The environment memory.
+
+    Raises:
+        BadInput: The corpus or the chat template cannot be used.
+    """
+
+    def __init__(
+        self,
+        training: SpadeTraining,
+        tokenizer: Any,
+        *,
+        limits: Limits | None = None,
+        compiler: Compiler | None = None,
+        pools: Sequence[SandboxPool] | None = None,
+        cache: ReportCache | None = None,
+        judges: int = 4,
+        stage: Callable[..., AbstractAsyncContextManager[Stage]] = staged,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.training, self.config = training, training.config
+        self.number = 0
+        self._store = RamStore()
+        self.memory = EnvMemory(self._store, self.config.memory_settings)
+        self._compiler = compiler
+        self._booth = Booth(Template(tokenizer, **(options or {})), limits=limits or Limits())
+        seat = PolicySeat(self._booth)
+        self.workshop = Workshop(
+            self.config,
+            Seats(seat, seat, seat, seat),
+            pools=pools,
+            cache=cache,
+            player=partial(RecordingPlayer, booth=self._booth),
+            stage=stage,
+        )
+        self._end = int(tokenizer.eos_token_id)
+        self._judges = whole("judges", judges, 1)
+        self._batch: list[Design] = []
+        self._accepted: dict[str, ValidationReport] = {}  # where a verdict depends on the program alone
+        self._baseline: float | None = None
+        self._rank, self._world = 0, 1
+        self._share: Share = list
+
+    def bind(
+        self, policy: Policy, gather: Gather = at_once, *, rank: int = 0, world: int = 1, share: Share = list
+    ) -> None:
+        """Seats the policy.
+
+        Args:
+            policy: Who samples.
+            gather: How its episodes are run at once; `LocalPolicy.gather` for a `LocalPolicy`.
+            rank: This process; it decides which briefs are its own.
+            world: Number of processes.
+            share: Hands what one process has to all, so that their memories stay equal.
+
+        Raises:
+            BadInput: The policy is sampled at another temperature than the seats ask for.
+        """
+        if policy.temperature != self.training.temperature:
+            raise BadInput(
+                f"the policy is sampled at temperature {policy.temperature:g} and the seats ask for "
+                f"{self.training.temperature:g}: make them equal, since updates assume the policy's"
+            )
+        self._booth.policy, self._booth.gather = policy, gather
+        self._rank, self._world, self._share = rank, world, share
+
+    # --- one generation
+
+    async def generate(self) -> Generation:
+        """Makes the next generation; when it returns, the memory holds what was played.
+
+        Raises:
+            TooManyFailures: The policy failed in more designs or plays than the settings allow.
+            SandboxUnavailable: There is no sandbox.
+        """
+        number, training = self.number, self.training
+        before = self.memory.snapshot(before=number)
+        self._booth.plays.clear()
+        fresh = number % self.config.interval == 0 or not self._batch
+        recorders: list[Recorder] = []
+        if fresh:
+            self._batch, recorders = await self._design(number, before)
+        size, taken = training.generations, set[str]()
+        chosen = [
+            [
+                replace(one, slot=one.slot + first)
+                for one in choose(self._batch[first : first + size], training.slots, taken)
+            ]
+            for first in range(0, len(self._batch), size)
+        ]
+        everything = [one for brief in chosen for one in brief]
+        played = await self._play(number, everything, fresh)
+        paid = self._pay(played, before) if fresh else [None] * len(played)
+        slots = [Slot(*parts) for parts in zip(self._batch, played, paid, strict=True)]
+        places = [one.slot for one in everything]
+        self._remember(number, [slots[place] for place in places], before)
+        blocks = [
+            self._block(number, place, slots, recorders[place * size : (place + 1) * size], chosen[place])
+            for place in range(training.briefs)
+        ]
+        self.number = number + 1
+        return Generation(number, tuple(slots), tuple(blocks), metrics_of(slots, places, len(self.memory)))
+
+    async def _design(self, number: int, before: MemorySnapshot) -> tuple[list[Design], list[Recorder]]:
+        """A group of designs for each brief, with their verdicts and what recorded them."""
+        size, config = self.training.generations, self.config
+        briefs = [self._brief(number, place, before) for place in range(self.training.briefs)]
+        asked = [(brief, self._booth.recorder(derive(brief.seed, place))) for brief in briefs for place in range(size)]
+        found = await self._booth.gather(
+            [self._write(brief, recorder, place) for place, (brief, recorder) in enumerate(asked)]
+        )
+        for failure in (one for one in found if isinstance(one, BaseException)):
+            raise failure
+        failed = [one for one in found if one.outcome == "error"]
+        if len(failed) > config.max_failures * len(found):
+            raise TooManyFailures(
+                f"the policy failed in {len(failed)} of {len(found)} designs (allowed: {config.max_failures:.0%}); the "
+                f"first: {failed[0].cause}"
+            )
+        known = [view.record.ast for view in before.all_views if view.record.ast is not None]
+        sources = [self._source(written, brief) for (brief, _), written in zip(asked, found, strict=True)]
+        reports = await self._judge({source for source in sources if source is not None}, known)
+        designs = [
+            self._designed(number, self._first_slot + place, brief, written, source, reports)
+            for place, ((brief, _), written, source) in enumerate(zip(asked, found, sources, strict=True))
+        ]
+        return without_copies(designs, config.validation), [recorder for _, recorder in asked]
+
+    def _brief(self, number: int, place: int, before: MemorySnapshot) -> Brief:
+        briefs = self.training.briefs
+        epoch, own = number // self.config.interval, self._rank * briefs + place
+        skill = replace(self.config, programs=self._world * briefs).skill_of(epoch, own)
+        seed = derive(self.config.seed, "designer", number, own)
+        document = self.workshop.document(epoch, own, 0, skill)
+        return Brief(skill, document, self.workshop.examples(before, skill, seed), seed)
+
+    async def _write(self, brief: Brief, recorder: Recorder, place: int) -> Written:
+        seat = self.config.designer_seat
+        text = brief_text(brief.skill, brief.document, brief.examples, brief.seed)
+        request = request_for(text, self.config.setting, seat, derive(brief.seed, "sample", place))
+        return await write(recorder, request, seat.deadline)
+
+    def _source(self, written: Written, brief: Brief) -> str | None:
+        """What there is to be judged; None where nothing was written."""
+        if written.outcome != "program" or written.reply is None:
+            return None
+        return written.source if self._compiler is None else self._compiler(written.reply, brief.skill)
+
+    async def _judge(self, sources: set[str], known: Sequence[AstFingerprint]) -> dict[str, ValidationReport]:
+        """The verdicts on programs, each judged once; whatever is unclear is a refusal."""
+        gate = asyncio.Semaphore(self._judges)
+
+        alone = not self.config.validation.novelty and self.config.validation.audit == "off"
+
+        async def one(source: str) -> ValidationReport:
+            if alone and source in self._accepted:
+                return self._accepted[source]
+            async with gate:
+                report = await self.workshop.judge(source, known)
+            if alone and report.ok:
+                self._accepted[source] = report
+            return report
+
+        ordered = sorted(sources)
+        return dict(zip(ordered, await asyncio.gather(*map(one, ordered)), strict=True))
+
+    def _designed(
+        self,
+        number: int,
+        slot: int,
+        brief: Brief,
+        written: Written,
+        source: str | None,
+        reports: Mapping[str, ValidationReport],
+    ) -> Design:
+        report = None if source is None else reports[source]
+        where = None if brief.document is None else {"doc_id": brief.document.doc_id}
+        given = None if self._compiler is None else source
+        attempt = Attempt(written.outcome, written.cause, written.reply, given, where, report, written.usage)
+        return Design(number, slot, brief.skill, (attempt,), shown_of(brief.examples), "local")
+
+    async def _play(self, number: int, chosen: Sequence[Chosen], hinted: bool) -> list[Played | None]:
+        """The plays of each design; copies of a program that is played share its plays, all others have none."""
+        config, portions = self.config, self.training.portions
+
+        async def portion(program: EnvProgram, slot: int, seeds: list[int]) -> Played:
+            return await self.workshop.play(number, slot, program, hinted, seeds)
+
+        async def one(program: EnvProgram, slot: int, groups: int) -> Played:
+            seeds = pair_seeds(program.digest, number, groups * portions * config.seeds, config.seed)
+            parts = [seeds[at : at + config.seeds] for at in range(0, len(seeds), config.seeds)]
+            works = [self._booth.staging(portion(program, slot, part)) for part in parts]
+            return joined(await asyncio.gather(*works), config)
+
+        programs = [self._batch[each.slot].program for each in chosen]
+        slots = [self._first_slot + each.slot for each in chosen]
+        found = await asyncio.gather(*map(one, programs, slots, [each.groups for each in chosen]))
+        by_digest = {played.digest: played for played in found}
+        return [by_digest.get(digest_of(design)) if design.ok else None for design in self._batch]
+
+    def _pay(self, played: Sequence[Played | None], before: MemorySnapshot) -> list[Paid | None]:
+        """What each design earns; None for a valid one that found no slot: it is unscored."""
+        return [
+            None
+            if design.ok and plays is None
+            else self.workshop.pay(design, plays, before, self._batch, self._baseline)
+            for design, plays in zip(self._batch, played, strict=True)
+        ]
+
+    def _remember(self, number: int, slots: Sequence[Slot], before: MemorySnapshot) -> None:
+        """Takes the programs of all processes into the memory, in the order of their slots."""
+        everybodys = slots
+        if self._world > 1:
+            everybodys = [_unpacked(data) for data in self._share([_packed(slot) for slot in slots])]
+        remember(self.memory, number, everybodys, before)
+        for slot in everybodys:
+            estimate = None if slot.played is None else slot.played.estimate
+            rate = None if estimate is None or estimate.invalidated else estimate.plain.win_rate
+            if rate is not None:
+                self._baseline = rate if self._baseline is None else SLOW * self._baseline + (1 - SLOW) * rate
+
+    def _block(
+        self, number: int, place: int, slots: Sequence[Slot], recorders: Sequence[Recorder], chosen: Sequence[Chosen]
+    ) -> Block:
+        training, brief = self.training, self._rank * self.training.briefs + place
+        first = place * training.generations
+        own = slots[first : first + training.generations]
+        designs = design_rows(own, recorders, (DESIGNER, number, brief), training.generations, self._end)
+        plain: list[list[TokenEpisode]] = []
+        hinted: list[list[TokenEpisode]] = []
+        for played in (slots[one.slot].played for one in chosen):
+            if played is not None:
+                plain += play_rows(played, self._booth.plays, PLAIN, number, training, self._end)
+                hinted += play_rows(played, self._booth.plays, HINTED, number, training, self._end)
+        return block_of(designs, plain, hinted, training, (number, brief), self._end)
+
+    @property
+    def _first_slot(self) -> int:
+        """The number of this process's first design among those of all processes."""
+        return self._rank * self.training.briefs * self.training.generations
+
+    # --- state, for checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """What the next generations depend on beside the policy, as plain JSON."""
+        return {
+            "number": self.number,
+            "baseline": self._baseline,
+            "batch": [design.to_json() for design in self._batch],
+            "memory": [[key, self._store.get(key)] for key in self._store.keys()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Takes a state back.
+
+        Raises:
+            StoreCorrupt: It is no state of a core.
+            BadInput: Its memory has other settings.
+        """
+        store = RamStore()
+        try:
+            store.append_many((key, value) for key, value in state["memory"])
+            number, baseline = int(state["number"]), state["baseline"]
+            batch = [Design.from_json(item) for item in state["batch"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreCorrupt(f"not the state of SPADE's core: {error!r:.200}") from error
+        self.memory, self._store = EnvMemory(store, self.config.memory_settings), store
+        self.number, self._baseline, self._batch = number, baseline, batch
+
+
+def _packed(slot: Slot) -> dict[str, Any]:
+    """A slot as plain JSON, for the other processes."""
+    return {
+        "design": slot.design.to_json(),
+        "played": None if slot.played is None else slot.played.to_json(),
+        "paid": None if slot.paid is None else slot.paid.to_json(),
+    }
+
+
+def _unpacked(data: Mapping[str, Any]) -> Slot:
+    played, paid = data["played"], data["paid"]
+    return Slot(
+        Design.from_json(data["design"]),
+        None if played is None else Played.from_json(played),
+        None if paid is None else Paid.from_json(paid),
+    )
