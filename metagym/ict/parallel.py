@@ -10,7 +10,7 @@ from typing import Any
 from metagym import chat
 from metagym.chat.types import Backend
 from metagym.checks import shown
-from metagym.episodes import Episode, Repair, Status, Turn
+from metagym.episodes import Episode, Status, Turn
 from metagym.errors import BadInput
 from metagym.extras import require
 from metagym.families import Family, as_written
@@ -47,7 +47,7 @@ class _Seat:
         self.host, self.task, self.family = host, task, env.family
         self.cap = env.settings.max_steps or env.family.max_steps
         self.clean = env.family.clean if env.settings.clean else as_written
-        self.backend = env.model.backend
+        self.backend, self.keep_legal = env.model.backend, env.settings.keep_admissible
         self.turns: list[Turn] = []
         self.observation = ""
         self.info: Mapping[str, Any] = {}
@@ -78,7 +78,7 @@ class _Seat:
             self.observation, self.reward, terminated, truncated, self.info = found
         capped = len(self.turns) + 1 >= self.cap and not terminated
         cut = (truncated or capped) and not terminated
-        kept = None if legal is None else tuple(legal)
+        kept = tuple(legal) if self.keep_legal and legal is not None else None
         self.turns.append(Turn(before, action, command, self.reward, terminated, cut, repair, None, kept))
         if terminated:
             await self._end(Status.OK)
@@ -126,8 +126,8 @@ class ParallelICT(ParallelEnv):
 
     ## Description
     The actors ``actor_0`` to ``actor_<k-1>`` play the tasks of a batch, one each; between two batches ``reflector_0``
-    writes their next system prompt. All that decides a meta-episode (tasks, phases, rewards, what the reflector sees) is
-    `metagym.ict.env.ICTEnv`; here the actors are agents and no model is called.
+    writes their next system prompt. All that decides a meta-episode (tasks, phases, rewards, what the reflector sees)
+    is `metagym.ict.env.ICTEnv`; here the actors are agents and no model is called.
 
     ## Observation
     `FreeText`: for an actor what its game says; for the reflector the prompt in force and the last batch, turn by turn.
@@ -144,7 +144,8 @@ class ParallelICT(ParallelEnv):
 
     ## Episode end
     All agents are truncated together, after ``meta_turns`` prompts. The end of a game ends no agent: ``terminated``,
-    ``truncated`` and ``success`` of it stand in the actor's info.
+    ``truncated`` and ``success`` of it stand in the actor's info. After a replay the games of the next batch begin at
+    once; how the last ones ended stands under ``final``.
 
     ## Arguments
     * ``family``, ``batch_size`` (k), ``meta_turns``, ``reward`` and all others of `ICTEnv` but those of the actor's
@@ -170,9 +171,7 @@ class ParallelICT(ParallelEnv):
         self.agents: list[str] = []
         # One space object per agent and environment: a wrapper seeds it and expects to find it again.
         self._observations = {name: FreeText() for name in self.possible_agents}
-        self._actions = {
-            name: FreeText(MAX_PROMPT) if name == REFLECTOR else FreeText() for name in self.possible_agents
-        }
+        self._actions = {name: FreeText() for name in self.actors} | {REFLECTOR: FreeText(MAX_PROMPT)}
         self._walk: Coroutine[Any, Any, Any] | None = None  # of the meta-environment, from one border to the next
         self._batch: _Batch | None = None
         self._seats: list[_Seat] = []
@@ -239,13 +238,13 @@ class ParallelICT(ParallelEnv):
             if not isinstance(actions.get(name), str):
                 raise BadInput(f"the action of {name} is text, got {shown(actions.get(name))}")
         paid: float | None = None
-        rewards = dict.fromkeys(self.agents, 0.0)
+        rewards, seats = dict.fromkeys(self.agents, 0.0), self._seats
         if acting == [REFLECTOR]:
             paid = self._go(self.ict.astep(actions[REFLECTOR]))
         else:
             moved = {name: self._seats[self.actors.index(name)] for name in acting}
             _together(seat.act(actions[name]) for name, seat in moved.items())
-            rewards |= {name: seat.reward if seat.acts or seat.turns else 0.0 for name, seat in moved.items()}
+            rewards |= {name: seat.reward for name, seat in moved.items()}
             if not any(seat.acts for seat in self._seats):
                 paid = self._send([seat.episode() for seat in self._seats])
         if paid is not None:
@@ -253,6 +252,9 @@ class ParallelICT(ParallelEnv):
         over = self._walk is None and self.ict.turn >= self.ict.meta_turns
         found = self._observe(), rewards, dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, over)
         infos = self._infos()
+        if self._seats is not seats and acting != [REFLECTOR]:  # a replay is over and the batch has begun
+            for name, seat in zip(self.actors, seats, strict=True):
+                infos[name]["final"] = {**seat.told(), "observation": seat.observation}
         if over:
             self.agents = []
         return *found, infos

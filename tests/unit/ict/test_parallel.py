@@ -80,6 +80,9 @@ def test_s37_everybody_gets_all_their_rewards_and_the_episodes_are_those_of_the_
     assert [(e.task, e.ret, e.success) for e in last["episodes"]] == [(e.task, e.ret, e.success) for e in batches[-1]]
     assert log[-1][0][REFLECTOR] == observation and last["backend"] == "local"
     assert all(log[-1][2].values())
+    final = [step[3]["actor_0"]["final"] for step in log[1:] if "final" in step[3]["actor_0"]]
+    assert len(final) == (0 if reward == "next" else 2)
+    assert all(one["terminated"] and ("opens." in one["observation"]) is one["success"] for one in final)
 
 
 def test_whose_action_counts_is_told_and_others_are_passed_over() -> None:
