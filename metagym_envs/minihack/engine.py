@@ -133,7 +133,8 @@ class Game:
 
 def text_of(array: Any) -> str:
     """The text of a NUL-padded byte array of the engine."""
-    return bytes(array).partition(b"\0")[0].decode("latin-1").strip()
+    text: bytes = array.tobytes()
+    return text.partition(b"\0")[0].decode("latin-1").strip()
 
 
 def seed_engine(base: Any, seed: int) -> bool:
@@ -207,9 +208,8 @@ def open_game(level: Level) -> Game:
     """
     engine_versions()
     import gymnasium
-    from minihack.base import MiniHack
 
-    own = {} if level.des is None else {"des_file": level.des.rstrip() + "\n"}
+    own: dict[str, Any] = {} if level.des is None else {"des_file": level.des.rstrip() + "\n"}
     try:
         base = gymnasium.make(
             level.id if level.des is None else level.base,
@@ -221,7 +221,7 @@ def open_game(level: Level) -> Game:
         ).unwrapped
     except Exception as error:  # minihack raises whatever comes; the reader needs the level and the reason
         raise EngineError(f"MiniHack cannot open {level.id}: {type(error).__name__}: {error}") from error
-    return Game(base, partial(MiniHack.step, base))  # type: ignore[arg-type]
+    return Game(base, partial(require("minihack.base", "minihack").MiniHack.step, base))
 
 
 def check_des(name: str, des: str) -> None:
@@ -231,15 +231,12 @@ def check_des(name: str, des: str) -> None:
         BadInput: It does not compile, or is not called "mylevel"; one sentence with the compiler's own words.
     """
     engine_versions()
-    from minihack.base import HACKDIR
-
+    compiler = Path(require("minihack.base", "minihack").HACKDIR) / "lev_comp"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mylevel.des"
         path.write_text(des.rstrip() + "\n", encoding="utf-8")
         try:
-            done = subprocess.run(
-                [str(Path(HACKDIR) / "lev_comp"), path.name], cwd=folder, capture_output=True, timeout=60
-            )
+            done = subprocess.run([str(compiler), path.name], cwd=folder, capture_output=True, timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EngineError(f"NetHack's level compiler does not run: {type(error).__name__}: {error}") from error
         if done.returncode != 0:

@@ -7,8 +7,7 @@ What is near is told from where the player stands, with distances as the king mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,16 +23,20 @@ BLOCKS = frozenset(("", "wall", "stone", "solid rock"))
 MOST_LINES = 12
 MANY = 4
 """From this number on, places of one kind (lava, water) share a line."""
+_GLYPHS = 1 << 14  # nle's MAX_GLYPH is 5,976
 _WAY = {(dx, dy): name for name, (dx, dy, _) in DIRECTIONS.items()}
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A place worth telling: what is there, columns to the east and rows to the south of the player."""
+class Seen(NamedTuple):
+    """What is somewhere: columns to the east and rows to the south of the player, and in how many places.
+
+    Of many places of one kind only the nearest is told.
+    """
 
     what: str
     dx: int
     dy: int
+    places: int = 1
 
     @property
     def steps(self) -> int:
@@ -50,33 +53,49 @@ class Screen:
     """Reads the observations of one game; a new game needs a new one."""
 
     def __init__(self) -> None:
-        self._plain: set[int] = set()  # glyphs of floor and the like: they mean the same all game long
+        # By glyph, from what the first place with it was told to be; floor and walls mean the same all game long.
+        self._telling = np.ones(_GLYPHS, dtype=bool)
         self._blocking: set[int] = set()
 
     def near(self, observation: Mapping[str, Any]) -> list[Seen]:
         """What is on the map apart from floor and walls, the nearest first."""
         glyphs, told = observation["glyphs"], observation["screen_descriptions"]
-        x, y = (int(n) for n in observation["blstats"][:2])
-        found = []
-        for glyph in np.unique(glyphs).tolist():
-            if glyph in self._plain:
-                continue
-            for row, column in np.argwhere(glyphs == glyph).tolist():
-                if (column, row) == (x, y):
-                    continue
-                what = text_of(told[row, column])
-                if what in PLAIN:
-                    self._plain.add(glyph)
-                    if what in BLOCKS:
-                        self._blocking.add(glyph)
-                    break
-                found.append(Seen(what, column - x, row - y))
-        return sorted(found, key=lambda seen: (seen.steps, abs(seen.dx) + abs(seen.dy), seen.dy, seen.dx))
+        width = glyphs.shape[1]
+        x, y = observation["blstats"][:2].tolist()
+        flat = glyphs.ravel()
+        spots = np.flatnonzero(self._telling[flat])
+        spots = spots[spots != y * width + x]
+        kinds: dict[str, list[Seen]] = {}
+        of_spot = flat[spots]
+        for glyph in set(of_spot.tolist()):
+            found = spots[of_spot == glyph]
+            what = text_of(told[divmod(int(found[0]), width)])
+            if what in PLAIN:
+                self._telling[glyph] = False
+                if what in BLOCKS:
+                    self._blocking.add(glyph)
+            elif len(found) >= MANY and "door" not in what:
+                kinds.setdefault(what, []).append(
+                    Seen(what, *_nearest(found % width - x, found // width - y), len(found))
+                )
+            else:
+                for spot in found.tolist():  # one glyph may stand for an apple here and some apples there
+                    row, column = divmod(spot, width)
+                    what = text_of(told[row, column])
+                    kinds.setdefault(what, []).append(Seen(what, column - x, row - y))
+        out: list[Seen] = []
+        for what, places in kinds.items():
+            count = sum(seen.places for seen in places)
+            if count >= MANY and "door" not in what:
+                out.append(min(places, key=_distance)._replace(places=count))
+            else:
+                out += places
+        return sorted(out, key=lambda seen: (_distance(seen), seen.what))
 
     def blocked(self, observation: Mapping[str, Any]) -> list[str]:
         """Directions in which a wall or solid rock is next to the player; call `near` first."""
         glyphs = observation["glyphs"]
-        x, y = (int(n) for n in observation["blstats"][:2])
+        x, y = observation["blstats"][:2].tolist()
         rows, columns = glyphs.shape
         return [
             name
@@ -85,10 +104,23 @@ class Screen:
         ]
 
 
+def _distance(seen: Seen) -> tuple[int, int, int, int]:
+    return seen.steps, abs(seen.dx) + abs(seen.dy), seen.dy, seen.dx
+
+
+def _nearest(dx: Any, dy: Any) -> tuple[int, int]:
+    """The same order as `_distance`, for arrays of offsets."""
+    ax, ay = np.abs(dx), np.abs(dy)
+    at = np.lexsort((dx, dy, ax + ay, np.maximum(ax, ay)))[0]
+    return int(dx[at]), int(dy[at])
+
+
 def map_rows(chars: Any) -> tuple[list[str], int, int]:
     """The drawn part of the map, and the column and row of its upper left corner."""
-    rows = [bytes(row).decode("latin-1").rstrip() for row in chars]
-    drawn = [number for number, row in enumerate(rows) if row.strip()]
+    width = chars.shape[1]
+    text = chars.tobytes().decode("latin-1")
+    rows = [text[start : start + width].rstrip() for start in range(0, len(text), width)]
+    drawn = [number for number, row in enumerate(rows) if row]
     if not drawn:
         return [], 0, 0
     rows = rows[drawn[0] : drawn[-1] + 1]
@@ -109,21 +141,13 @@ def inventory(observation: Mapping[str, Any]) -> list[Item]:
 
 
 def _near_lines(near: Sequence[Seen]) -> list[str]:
-    kinds: dict[str, list[Seen]] = {}
-    for seen in near:
-        kinds.setdefault(seen.what, []).append(seen)
-    lines = []
-    for what, places in kinds.items():
-        if len(places) >= MANY:
-            first = places[0]
-            lines.append((first.steps, f"- {what}: {len(places)} places, the nearest {_where(first)}"))
-        else:
-            lines += [(seen.steps, f"- {what}: {_where(seen)}") for seen in places]
-    lines.sort(key=lambda line: line[0])
-    shown = [line for _, line in lines[:MOST_LINES]]
-    if len(lines) > MOST_LINES:
-        shown.append(f"- and {len(lines) - MOST_LINES} more on the map")
-    return shown
+    lines = [
+        f"- {seen.what}: {f'{seen.places} places, the nearest ' if seen.places > 1 else ''}{_where(seen)}"
+        for seen in near[:MOST_LINES]
+    ]
+    if len(near) > MOST_LINES:
+        lines.append(f"- and {len(near) - MOST_LINES} more on the map")
+    return lines
 
 
 def _where(seen: Seen) -> str:

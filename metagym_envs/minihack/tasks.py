@@ -119,8 +119,7 @@ def choose_levels(levels: str | Sequence[str] | None, per_type: int, commands: s
     if commands not in _BASES:
         raise BadInput(f"commands is 'skill' or 'navigation', got {commands!r}")
     if levels is None:
-        return Levels(*(tuple(level_of(kind, name) for kind in POOL if kind.held_out is held for name in kind.levels)
-                        for held in (False, True)), per_type)  # type: ignore[arg-type]  # fmt: skip
+        return Levels(_pool(held_out=False), _pool(held_out=True), per_type)
     names = [levels] if isinstance(levels, str) else list(levels)
     if not all(isinstance(name, str) for name in names):
         raise BadInput(f"levels are ids of MiniHack, .des files or folders of them, got {shown(levels)}")
@@ -131,6 +130,10 @@ def choose_levels(levels: str | Sequence[str] | None, per_type: int, commands: s
     if twice:
         raise BadInput(f"level {sorted(twice)[0]} is named twice")
     return Levels(tuple(found), (), per_type)
+
+
+def _pool(held_out: bool) -> tuple[Level, ...]:
+    return tuple(level_of(kind, name) for kind in POOL if kind.held_out is held_out for name in kind.levels)
 
 
 def _named(name: str, commands: str, goal: str | None) -> list[Level]:
