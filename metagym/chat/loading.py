@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metagym.chat.layers import Overridden
-from metagym.chat.scripted import Answer, scripted
+from metagym.chat.scripted import Answer, Scripted, scripted
 from metagym.chat.types import ChatModel, Request
 from metagym.errors import SpecError
 from metagym.seeding import check_seed
@@ -87,6 +87,8 @@ def load(
 
 
 def _from_object(thing: Any) -> ChatModel:
+    if type(thing) is Scripted:  # asking a protocol costs a hundred times as much, and a replay asks for every batch
+        return thing
     if isinstance(thing, ChatModel) and not isinstance(thing, type):
         return thing
     if callable(thing):
