@@ -21,14 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from metagym.checks import number, whole
+from metagym.errors import BadInput, MetaGymError
 from metagym_trainers import presets
 from metagym_trainers.geometry import Geometry
 from metagym_trainers.presets import LORA, AnyPreset
 from metagym_trainers.recipes import ICTPreset, Recipe, SesaPreset, SpadePreset
 from metagym_trainers.servers import GROUP_PORT, Launch, vllm
-
-from metagym.checks import number, whole
-from metagym.errors import BadInput, MetaGymError
 
 GIB = 1024**3
 Sharding = Literal["none", "zero3", "fsdp2"]

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metagym_trainers.recipes import LORA, LORA_RATE, ICTPreset, Preset, Recipe, SesaPreset, SpadePreset
-
 from metagym.checks import shown
 from metagym.errors import UnknownName
 from metagym.ict.config import PRESETS as ICT_BATCHES
+from metagym_trainers.recipes import LORA, LORA_RATE, ICTPreset, Preset, Recipe, SesaPreset, SpadePreset
 
 __all__ = [
     "ALL",

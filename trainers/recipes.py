@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from metagym_trainers.geometry import Geometry
-
 from metagym.checks import whole
 from metagym.errors import BadInput
+from metagym_trainers.geometry import Geometry
 
 LORA: Mapping[str, Any] = {"r": 32, "lora_alpha": 64, "lora_dropout": 0.0, "target_modules": "all-linear"}
 """Keyword arguments of peft's `LoraConfig`. Ours: adapters on all linear layers, with alpha = 2 r."""

@@ -9,9 +9,8 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from metagym_trainers.versions import check_vllm_version
-
 from metagym.errors import ServerError
+from metagym_trainers.versions import check_vllm_version
 
 ANSWER_S = 10.0
 """Longest wait for one of these answers."""

@@ -19,12 +19,11 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
+from metagym.checks import number
+from metagym.errors import BadInput, ServerError
 from metagym_trainers.servers import facts as told
 from metagym_trainers.servers import keeper
 from metagym_trainers.servers.launch import Launch
-
-from metagym.checks import number
-from metagym.errors import BadInput, ServerError
 
 START_S = 900.0
 """Longest start by default: loading and compiling a large model takes minutes."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from metagym_trainers.servers.supervisor import Servers
 from transformers import TrainerCallback
+
+from metagym_trainers.servers.supervisor import Servers
 
 
 class WatchServers(TrainerCallback):

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from metagym_trainers.servers import vllm
 
 ROOT = Path(__file__).resolve().parents[3]

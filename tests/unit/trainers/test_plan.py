@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
+
+from metagym.errors import BadInput
 from metagym_trainers import plan, presets
 from metagym_trainers.geometry import Geometry
 from metagym_trainers.recipes import Recipe
-
-from metagym.errors import BadInput
 
 SHAPE = plan.Shape(1e9, 10, 100, 400, 4, 2, 25, 1000)
 RECIPE = Recipe(generations=4, groups=4, max_completion=50, max_context=200)

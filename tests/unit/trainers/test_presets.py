@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from metagym_trainers import presets
-from metagym_trainers.geometry import Geometry
 
 from metagym.errors import BadInput, UnknownName
 from metagym.sesa.shaping import load_shape
 from metagym.spade.rewards import preset as reward_preset
+from metagym_trainers import presets
+from metagym_trainers.geometry import Geometry
 
 EVERY = [presets.named(name) for name in presets.NAMES]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metagym_trainers.servers import Launch, Server, Servers, inspect, vllm
 
 from metagym.errors import BadInput, ServerError
+from metagym_trainers.servers import Launch, Server, Servers, inspect, vllm
 
 ROOT = Path(__file__).resolve().parents[3]
 FAKE = str(ROOT / "tests" / "support" / "fake_vllm.py")
