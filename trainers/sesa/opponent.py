@@ -11,9 +11,6 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-from metagym_trainers.policies import LocalPolicy, Policy
-from metagym_trainers.sesa.world import Answered, Question, World
-
 from metagym.episodes import Episode, Status
 from metagym.errors import BadInput, MetaGymError
 from metagym.playing.runner import FATAL
@@ -25,6 +22,8 @@ from metagym.sesa.rollouts import FAMILY
 from metagym.sesa.rounds import Attempt
 from metagym.sesa.shaping import Measured, measure
 from metagym.tasks import Task
+from metagym_trainers.policies import LocalPolicy, Policy
+from metagym_trainers.sesa.world import Answered, Question, World
 
 T = TypeVar("T")
 
@@ -130,19 +129,17 @@ async def gathered(
     Raises:
         BudgetExceeded, CacheMiss, StoreError, BadInput: A job met what ends them all.
     """
-    gate = asyncio.Semaphore(concurrency) if concurrency else None
-
-    async def gated(job: Coroutine[Any, Any, T]) -> T:
-        if gate is None:
-            return await job
-        async with gate:
-            return await job
-
-    made = [gated(job) for job in jobs]
     if isinstance(policy, LocalPolicy):
-        done: Sequence[T | BaseException] = await policy.gather(made)
+        done: Sequence[T | BaseException] = await policy.gather(jobs, concurrency=concurrency)
     else:
-        done = await asyncio.gather(*made, return_exceptions=True)
+        made = list(jobs)
+        gate = asyncio.Semaphore(concurrency or len(made) or 1)
+
+        async def gated(job: Coroutine[Any, Any, T]) -> T:
+            async with gate:
+                return await job
+
+        done = await asyncio.gather(*map(gated, made), return_exceptions=True)
     out: list[T | Exception] = []
     for one in done:
         if isinstance(one, BaseException) and (isinstance(one, (*FATAL, BadInput)) or not isinstance(one, OWN)):
