@@ -71,7 +71,7 @@ def _round(env: Any, policy: Policy | None, seed: int, moves: int) -> list[Any]:
         observation, reward, terminated, truncated, info = env.last()
         _shown(env, agent, observation, reward, terminated, truncated, info)
         told[agent] += reward
-        seen.append((agent, observation, reward, terminated, truncated, repr(info)))
+        seen.append((agent, observation, repr((reward, terminated, truncated, info))))  # NaN equals itself as text
         if terminated or truncated:
             gone.add(agent)
             env.step(None)
@@ -87,6 +87,10 @@ def _round(env: Any, policy: Policy | None, seed: int, moves: int) -> list[Any]:
     if env.agents:
         raise Fault(f"{sorted(env.agents)} are still playing after {moves} moves: end every round by a cap")
     for agent in env.possible_agents:
+        if agent not in gone:
+            raise Fault(
+                f"{agent} left without a turn after its end: mark it terminated and let _was_dead_step remove it"
+            )
         if not abs(told[agent] - paid[agent]) < 1e-9 and not _both_nan(told[agent], paid[agent]):
             raise Fault(
                 f"{agent} was paid {paid[agent]} and told {told[agent]} over the turn loop: add rewards to "

@@ -7,11 +7,9 @@ from typing import Any, get_args
 
 from metagym.checks import shown, whole
 from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, SandboxError
-from metagym.extras import require
+from metagym.playing.aec import TextAEC, in_order
 from metagym.playing.hosts import checked_reset, checked_step
 from metagym.sandbox import Program, SandboxPool, load
-from metagym.seeding import check_seed, derive
-from metagym.spaces import FreeText
 from metagym.spade.controls import reward_of
 from metagym.spade.designer import Setting, brief_text, instructions
 from metagym.spade.estimates import estimate
@@ -24,15 +22,11 @@ from metagym.spade.seats import cleaned, instructions_of, task_of
 from metagym.spade.validation import MemoryCache, ValidationReport, ValidationSettings, validate
 from metagym.spade.workshop import evidence_of, of_setting
 
-require("pettingzoo", "pettingzoo")
-
-from pettingzoo import AECEnv  # noqa: E402 - after the sentence that says which extra it is
-
 DESIGNER, AGENT = "designer", "agent"
 NOTHING_YET = "The designer has not written a program yet."
 
 
-class DesignerAgentAEC(AECEnv):
+class DesignerAgentAEC(TextAEC):
     """A designer and an agent, turn by turn.
 
     ## Description
@@ -87,37 +81,23 @@ class DesignerAgentAEC(AECEnv):
         render_mode: str | None = None,
         sandbox: SandboxPool | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__([DESIGNER, AGENT], render_mode)
         if hint not in ("program", "none"):
             raise BadInput(f"hint is 'program' or 'none' here, got {hint!r:.40}")
-        if render_mode not in (None, "ansi"):
-            raise BadInput(f"render_mode is None or 'ansi', got {render_mode!r}")
         if setting not in get_args(Setting):
             raise BadInput(f"setting is one of {', '.join(get_args(Setting))}, got {shown(setting)}")
         if not isinstance(skill, str) or not skill:
             raise BadInput(f"skill is a text, got {shown(skill)}")
         if not isinstance(validation, (ValidationSettings, NoneType)):
             raise BadInput(f"validation is a ValidationSettings, got {shown(validation)}")
-        self.setting, self.skill, self.hint_kind, self.render_mode = setting, skill, hint, render_mode
+        self.setting, self.skill, self.hint_kind = setting, skill, hint
         self.reward = reward_of(reward, reward_options)
         self.pairs, self.repeats = whole("pairs", pairs, 1), whole("repeats", repeats, 1)
         self.max_steps = None if max_steps is None else whole("max_steps", max_steps, 1)
         self.validation = validation or ValidationSettings()
         self._sandbox, self._cache = sandbox, MemoryCache()
-        self.possible_agents = [DESIGNER, AGENT]
-        # One space object per agent and environment: a wrapper seeds it and expects to find it again.
-        self._spaces = {name: (FreeText(), FreeText()) for name in self.possible_agents}
         self.instructions = instructions(setting)
         self._handle: Program | None = None
-        self._chance = 0
-
-    def observation_space(self, agent: str) -> FreeText:
-        """The space of a role's observations; always the same object."""
-        return self._spaces[agent][0]
-
-    def action_space(self, agent: str) -> FreeText:
-        """The space of a role's actions; always the same object."""
-        return self._spaces[agent][1]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins a round.
@@ -129,46 +109,24 @@ class DesignerAgentAEC(AECEnv):
         Raises:
             BadInput: The seed is none.
         """
-        self._chance = derive(self._chance, "next round") if seed is None else check_seed(seed)
         self.close()
-        self.agents = list(self.possible_agents)
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, False)
-        self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {name: {"role": name} for name in self.agents}
+        self.begin(seed, DESIGNER)
+        for name in self.agents:
+            self.infos[name]["role"] = name
         self.infos[DESIGNER]["instructions"] = self.instructions
-        self._texts = {DESIGNER: brief_text(self.skill, None, Examples(), self._chance), AGENT: NOTHING_YET}
-        self.agent_selection = DESIGNER
+        self.texts = {DESIGNER: brief_text(self.skill, None, Examples(), self.chance), AGENT: NOTHING_YET}
         self.program: EnvProgram | None = None
         self.report: ValidationReport | None = None
         self.outcomes: list[Outcome] = []
         self._plan: list[tuple[int, int, int]] = []
         self._hint: str | None = None
 
-    def observe(self, agent: str) -> str:
-        """What a role sees."""
-        return self._texts[agent]
-
-    def step(self, action: str | None) -> None:
-        """Takes the action of the role whose turn it is; None after its end.
-
-        Raises:
-            BadInput: The action is no text.
-        """
-        role = self.agent_selection
-        if self.terminations[role] or self.truncations[role]:
-            self._was_dead_step(action)
-            return
-        if not isinstance(action, str):
-            raise BadInput(f"an action of the {role} is text, got {type(action).__name__}")
-        self._cumulative_rewards[role] = 0.0
-        self._clear_rewards()
-        if role == DESIGNER:
+    def take(self, agent: str, action: str) -> None:
+        """Takes the designer's program, or a command of the agent."""
+        if agent == DESIGNER:
             self._design(action)
         else:
             self._act(action)
-        self._accumulate_rewards()
 
     def _design(self, action: str) -> None:
         source = program_in(action) or action
@@ -176,11 +134,11 @@ class DesignerAgentAEC(AECEnv):
         self.report = of_setting(report, source, self.setting)
         self.infos[DESIGNER] |= {"report": self.report.to_json()}
         if not self.report.ok:
-            self._texts[DESIGNER] = f"Your program was refused: {self.report}"
+            self.texts[DESIGNER] = f"Your program was refused: {self.report}"
             self._finish(evidence_of(self.report))
             return
         self.program = EnvProgram.parse(source)
-        seeds = pair_seeds(self.program.digest, 0, self.pairs, self._chance)
+        seeds = pair_seeds(self.program.digest, 0, self.pairs, self.chance)
         try:
             self._handle = load(self.program.source, pool=self._sandbox)
             tools = self._asked("tools") if self.program.has_tools else []
@@ -218,7 +176,7 @@ class DesignerAgentAEC(AECEnv):
         except (SandboxError, ValueError) as error:
             self._fail(error, arm, seed, repeat, 0)
             return
-        self._texts[AGENT] = inject(text, self._hint if arm == HINTED else None)
+        self.texts[AGENT] = inject(text, self._hint if arm == HINTED else None)
         self._tell(info)
 
     def _act(self, action: str) -> None:
@@ -234,7 +192,7 @@ class DesignerAgentAEC(AECEnv):
             except (SandboxError, ValueError) as error:
                 self._fail(error, arm, seed, repeat, self._steps)
                 return
-            self._texts[AGENT], reward, terminated, truncated, info = found
+            self.texts[AGENT], reward, terminated, truncated, info = found
             self.rewards[AGENT] = reward
             self._return += reward
             self._tell(info)
@@ -265,7 +223,7 @@ class DesignerAgentAEC(AECEnv):
         self.outcomes.append(Outcome(seed, repeat, arm, failure=failure, steps=steps))
         plain, hinted = ([one for one in self.outcomes if one.arm == side] for side in (PLAIN, HINTED))
         kind = "failed" if isinstance(error, (ProgramError, BadOutput)) else "was ended"
-        self._texts[DESIGNER] = f"Your program {kind} while it was played: {error!s:.300}"
+        self.texts[DESIGNER] = f"Your program {kind} while it was played: {error!s:.300}"
         self._finish(Evidence(True, estimate(plain, hinted, binary=True), hung=hung))
 
     def _finish(self, evidence: Evidence) -> None:
@@ -280,13 +238,8 @@ class DesignerAgentAEC(AECEnv):
         }
         if found is not None and not found.invalidated and evidence.valid and not evidence.hung:
             told = f"{found.p0.point()} without the hint and {found.p1.point()} with it"
-            self._texts[DESIGNER] = f"Your program was accepted; the agent won at a rate of {told}."
-        self.terminations = dict.fromkeys(self.agents, True)
-        self.agent_selection = self.agents[0]
-
-    def render(self) -> str | None:
-        """What the role whose turn it is sees, with ``render_mode="ansi"``."""
-        return self._texts[self.agent_selection] if self.render_mode == "ansi" else None
+            self.texts[DESIGNER] = f"Your program was accepted; the agent won at a rate of {told}."
+        self.finish()
 
     def close(self) -> None:
         """Ends the worker."""
@@ -295,8 +248,6 @@ class DesignerAgentAEC(AECEnv):
             self._handle = None
 
 
-def env(**settings: Any) -> AECEnv:
+def env(**settings: Any) -> Any:
     """The environment with PettingZoo's order-enforcing wrapper, as PettingZoo's own modules give it."""
-    from pettingzoo.utils import wrappers
-
-    return wrappers.OrderEnforcingWrapper(DesignerAgentAEC(**settings))
+    return in_order(DesignerAgentAEC, **settings)

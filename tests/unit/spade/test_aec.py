@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
+from metagym.conformance import check_text_aec
 from metagym.errors import BadInput
 from metagym.seeding import rng
 from metagym.spade.stand_ins.programs import adversaries, noisy_door, number_lock
@@ -16,16 +16,14 @@ from metagym.spade.validation import ValidationSettings
 
 pettingzoo = pytest.importorskip("pettingzoo")
 
-from gymnasium.spaces import Box, Discrete  # noqa: E402
 from pettingzoo.test import api_test, seed_test  # noqa: E402
-from pettingzoo.utils.wrappers import BaseWrapper  # noqa: E402
 
+from metagym.playing.aec import EncodedAEC  # noqa: E402
 from metagym.spade.aec import DesignerAgentAEC, env  # noqa: E402
 
 QUICK = ValidationSettings(seeds=3)
 LOCK = number_lock(2)
 WORDS = ("wait", "turn 30", "turn 7", LOCK, "prose")
-WIDTH = 512
 
 
 def oracle(program: str) -> Callable[[Any, str], str]:
@@ -126,37 +124,26 @@ def test_equal_seeds_give_equal_rounds_and_no_hint_leaves_regret_unmeasured() ->
     assert designer["scored"] is False and designer["breakdown"]["total"] is None
 
 
-class Encoded(BaseWrapper):
-    """Texts as fixed arrays of bytes, actions as numbers: what `api_test` can look at."""
-
-    def __init__(self, inner: Any) -> None:
-        super().__init__(inner)
-        self._observations = {name: Box(0, 255, (WIDTH,), np.uint8) for name in self.possible_agents}
-        self._actions = {name: Discrete(len(WORDS)) for name in self.possible_agents}
-
-    def observation_space(self, agent: str) -> Box:
-        return self._observations[agent]
-
-    def action_space(self, agent: str) -> Discrete:
-        return self._actions[agent]
-
-    def observe(self, agent: str) -> np.ndarray[Any, Any]:
-        raw = self.env.observe(agent).encode()[:WIDTH]
-        return np.frombuffer(raw.ljust(WIDTH, b"\0"), np.uint8)
-
-    def step(self, action: Any) -> None:
-        self.env.step(None if action is None else WORDS[int(action)])
-
-
 @pytest.mark.filterwarnings("ignore:We recommend agents to be named")  # the roles have names, not numbers
 def test_pettingzoo_api_test_passes_on_the_encoded_view() -> None:
-    view = Encoded(env(pairs=1, max_steps=3, validation=QUICK, reward="absolute"))
+    view = EncodedAEC(env(pairs=1, max_steps=3, validation=QUICK, reward="absolute"), WORDS)
     api_test(view, num_cycles=30)
     view.close()
 
 
 def test_pettingzoo_seed_test_passes_on_the_encoded_view() -> None:
-    seed_test(lambda: Encoded(env(pairs=1, max_steps=3, validation=QUICK, reward="absolute")), num_cycles=10)
+    seed_test(lambda: EncodedAEC(env(pairs=1, max_steps=3, validation=QUICK, reward="absolute"), WORDS), num_cycles=10)
+
+
+@pytest.mark.parametrize("reward", ["absolute", "spade_regret"])  # the second is unmeasured without a hint
+def test_the_text_view_conforms(reward: str) -> None:
+    def make() -> Any:
+        return env(pairs=1, max_steps=3, validation=QUICK, reward=reward, hint="none")
+
+    def policy(agent: str, observation: str, info: dict[str, Any], move: int) -> str:
+        return LOCK if agent == "designer" else f"turn {7 * move}"
+
+    check_text_aec(make, policy)
 
 
 def test_a_program_of_the_other_setting_is_refused_and_paid_as_a_refusal_of_a_run() -> None:
