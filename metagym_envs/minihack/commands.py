@@ -80,6 +80,7 @@ _WORDS = {
     "use": "apply", "take": "pickup", "grab": "pickup", "get": "pickup", "wait": "search", "equip": "wield",
 }  # fmt: skip
 _IDLE_WORDS = frozenset("the a an my to towards toward in on at from up with and it door direction of".split())
+_HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 _MARKS = re.compile(r"[\"'`*_<>\[\](){}“”‘’«».,:;!?]")
 
 
@@ -118,7 +119,7 @@ def parse(text: str) -> Command | None:
     "far" runs, "put on" is puton, "pick up", "take" and "get" pick up, "drink" quaffs, "use" and "unlock" apply.
     A single letter behind a verb is an inventory letter, in its own case: ``eat a`` names item a, ``eat a pear`` none.
     """
-    line = _MARKS.sub(" ", text[:LONGEST]).strip()
+    line = _HYPHEN.sub("", _MARKS.sub(" ", text[:LONGEST])).strip()
     low = line.lower()
     if low.startswith("put on"):
         low, line = "puton" + low[6:], "puton" + line[6:]

@@ -27,7 +27,7 @@ TABLE: tuple[Intent, ...] = (
     replace(
         _SHARED["search"],
         teach=(
-            "Explore: go to every place that you have not visited yet, the nearest first.",
+            "Explore every place that you have not visited yet, the nearest first.",
             "Do not return to a place that you have visited; search every part of the map that you have not seen.",
         ),
         fault="went back to places it knew while the task was nowhere in sight",
