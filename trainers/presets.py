@@ -55,7 +55,7 @@ _SPADE_OURS = (
 )
 
 
-def _spade(updates: int = 2, beta: float = 0.0, batches: int = 400) -> Recipe:
+def _spade(updates: int = 2, beta: float = 0.0, batches: int = 400, answer: int = 16_384) -> Recipe:
     return Recipe(
         generations=16,
         groups=25,
@@ -63,7 +63,7 @@ def _spade(updates: int = 2, beta: float = 0.0, batches: int = 400) -> Recipe:
         batches=batches,
         save_every=16,
         max_prompt=16_384,
-        max_completion=16_384,
+        max_completion=answer,
         max_context=32_768,
         adam_beta2=0.98,
         weight_decay=0.1,
@@ -146,7 +146,7 @@ SPADE: tuple[SpadePreset, ...] = (
     _spade_preset(
         "spade-8b-tools",
         _QWEN3_8B,
-        _spade(beta=0.005),
+        _spade(beta=0.005, answer=20_000),
         **_TOOLS,
         designer_tokens=20_000,
         audit=True,

@@ -91,3 +91,20 @@ def test_the_scripts_help_names_every_option() -> None:
     named = set(re.findall(r"(--[a-z]+)(?: \||\))", text))
     shown = sh("--help").stdout
     assert len(named) == 12 and all(f"  {option} " in shown for option in named) and "sampling=full" in shown
+
+
+def test_the_page_on_trainers_names_what_there_is() -> None:
+    from metagym_trainers import presets
+    from metagym_trainers.ict.rewards import METRICS
+    from metagym_trainers.versions import TRL, VLLM
+
+    page = (ROOT / "docs" / "trainers.md").read_text(encoding="utf-8")
+    examples = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{path.stem}`" in page for path in CONFIGS)
+    named = set(re.findall(r"--preset (\S+?)[` \n]", page + examples)) | set(re.findall(r"plan (\w+-\S+)", page))
+    assert len(named) >= 3 and named <= set(presets.NAMES)
+    assert set(re.findall(r"`(replay/\w+)`", page)) <= set(METRICS)
+    for name, versions in (("trl", TRL["trl"]), ("transformers", TRL["transformers"]), ("vllm", VLLM["vllm"])):
+        assert f"| {name} |" in page and str(versions).replace(",", ", ").replace("=", "= ").replace("<", "< ") in page
+    scripts = {path.name for path in (ROOT / "examples").glob("*.*") if path.suffix in (".py", ".sh")}
+    assert all(f"`{script}`" in examples for script in scripts)
