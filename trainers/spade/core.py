@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from metagym.chat.types import ChatModel
 from metagym.checks import whole
 from metagym.errors import BadInput, StoreCorrupt, TooManyFailures
 from metagym.sandbox import SandboxPool
 from metagym.seeding import derive
 from metagym.spade.designer import Written, brief_text, request_for, shown_of, write
 from metagym.spade.documents import Document
+from metagym.spade.estimates import RegretEstimate
 from metagym.spade.fingerprint import AstFingerprint
 from metagym.spade.hosts import Stage, staged
 from metagym.spade.loop import SLOW, remember, without_copies
@@ -111,6 +113,9 @@ class SpadeCore:
         cache: Of verdicts.
         judges: Programs that are validated at a time.
         stage: Loads a program for playing.
+        hinter: Who writes ``self`` hints; None for the policy, at its own temperature. They are not trained on.
+        auditor: Who reads programs where the validation asks for an audit: a model of its own, since the validation
+            runs beside the event loop that the policy is sampled on.
         options: Of the chat template, e.g. ``{"enable_thinking": False}``.
 
     Attributes:
@@ -118,7 +123,7 @@ class SpadeCore:
         memory: The environment memory.
 
     Raises:
-        BadInput: The corpus or the chat template cannot be used.
+        BadInput: An audit is asked for without an auditor, or the corpus or the chat template cannot be used.
     """
 
     def __init__(
@@ -132,8 +137,12 @@ class SpadeCore:
         cache: ReportCache | None = None,
         judges: int = 4,
         stage: Callable[..., AbstractAsyncContextManager[Stage]] = staged,
+        hinter: ChatModel | None = None,
+        auditor: ChatModel | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
+        if training.config.validation.audit != "off" and auditor is None:
+            raise BadInput("the validation asks for an audit: name an auditor, a model of its own, or set audit='off'")
         self.training, self.config = training, training.config
         self.number = 0
         self._store = RamStore()
@@ -143,7 +152,7 @@ class SpadeCore:
         seat = PolicySeat(self._booth)
         self.workshop = Workshop(
             self.config,
-            Seats(seat, seat, seat, seat),
+            Seats(seat, seat, hinter or seat, auditor or seat),
             pools=pools,
             cache=cache,
             player=partial(RecordingPlayer, booth=self._booth),
@@ -354,6 +363,23 @@ class SpadeCore:
     def _first_slot(self) -> int:
         """The number of this process's first design among those of all processes."""
         return self._rank * self.training.briefs * self.training.generations
+
+    async def measure(self, programs: Sequence[EnvProgram], plays: int, seed: int = 0) -> list[RegretEstimate]:
+        """Plays programs without a hint, apart from training: nothing enters the memory, and no row is kept.
+
+        Args:
+            programs: Kept apart from training.
+            plays: Plays of each, on seeds that are the same for every policy.
+            seed: Decides these seeds.
+        """
+
+        async def one(place: int, program: EnvProgram) -> Played:
+            seeds = pair_seeds(program.digest, 0, plays, derive(seed, "measure"))
+            return await self._booth.staging(self.workshop.play(0, place, program, False, seeds))
+
+        found = await asyncio.gather(*(one(*each) for each in enumerate(programs)))
+        self._booth.plays.clear()
+        return [played.estimate for played in found]
 
     # --- state, for checkpoints
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from metagym.chat.types import Backend, ChatModel, Reply, Request
@@ -107,7 +107,7 @@ _begun: ContextVar[asyncio.Event | None] = ContextVar("begun", default=None)
 
 
 class PolicySeat:
-    """The policy as a chat model that is not recorded: for the seats of the hint writer and the auditor.
+    """The policy as a chat model that is not recorded, at its own temperature whatever is asked for: it writes hints.
 
     Args:
         booth: Where the policy sits.
@@ -128,7 +128,9 @@ class PolicySeat:
 
     async def chat(self, request: Request) -> Reply:
         """Answers one request; see `metagym_trainers.recording.Recorder.chat` for the errors."""
-        return await self._booth.recorder(request.seed or 0).chat(request)
+        policy = self._booth.policy
+        asked = request if policy is None else replace(request, temperature=policy.temperature)
+        return await self._booth.recorder(request.seed or 0).chat(asked)
 
 
 class RecordingPlayer(ProgramPlayer):

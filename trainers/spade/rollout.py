@@ -118,7 +118,7 @@ class SpadeRollout:
         """
         if not trainer.model.training:
             raise BadInput("SPADE's rollout function is for training alone: evaluate with programs that are kept apart")
-        policy = self._bound(trainer)
+        policy = self.bind(trainer)
         check_rows(prompts, self.core.training.rows)
         work = self.core.generate()
         generation = policy.run(work) if isinstance(policy, LocalPolicy) else asyncio.run(work)
@@ -135,7 +135,12 @@ class SpadeRollout:
         """The state for `metagym_trainers.checkpoints.StateCallback`."""
         return JsonPart(self.core.state, self.core.restore)
 
-    def _bound(self, trainer: Any) -> Policy:
+    def bind(self, trainer: Any) -> Policy:
+        """Seats a trainer's policy; the first batch does it otherwise.
+
+        Raises:
+            BadInput: The trainer's settings do not fit the blocks.
+        """
         if self._policy is None:
             check_geometry(trainer.args, self.core.training)
             self._policy = policy = self._make(trainer)
