@@ -35,7 +35,9 @@ from metagym.runs.folder import RunFolder, base_manifest, write_atomically
 from metagym.stats import Estimate, mean
 from metagym_trainers import plan, presets, require_trl
 from metagym_trainers.ict import Curriculum, PolicyReflector, ReplayReward, Replays, ict_dataset
+from metagym_trainers.ict.rows import ReplaySpec
 from metagym_trainers.recipes import ICTPreset
+from metagym_trainers.servers import recorded
 
 NAMES = tuple(preset.name for preset in presets.ICT)
 TINY_STEPS, TINY_WARM = 175, 60
@@ -236,6 +238,9 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
     main = args.process_index == 0
     settings = {name: value for name, value in vars(given).items() if name not in ("out", "resume", "dry_run")}
     manifest = {**base_manifest(), "kind": "train-ict", "settings": settings, "config": job.config}
+    first = ReplaySpec.from_text(job.sets[next(iter(job.sets))][0]["replay"])
+    actor = recorded(job.reward.replays.actor or first.actor)  # the configuration that it is served with
+    manifest["environment"] = {**manifest["environment"], "actor_server": actor}
     folder = None
     if main:
         folder = RunFolder.resume(out, manifest) if given.resume else RunFolder.create(out, manifest)

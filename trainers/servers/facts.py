@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from metagym.chat.specs import parse_spec
 from metagym.errors import ServerError
 from metagym_trainers.versions import check_vllm_version
 
@@ -135,6 +137,21 @@ def inspect(url: str, name: str = "the server", *, model: str | None = None, tra
     facts = served(root)
     check(facts, name, model=model, training=training)
     return facts
+
+
+def recorded(spec: Any) -> dict[str, Any] | None:
+    """What the server behind a model spec says of itself, for the manifest.
+
+    Args:
+        spec: A model spec; anything else, and specs of no server with an address of its own, give None.
+
+    Returns:
+        What `served` gave; its parts are None where the server does not tell (hosted ones want a key for it).
+    """
+    if not isinstance(spec, str) or not spec.startswith("openai:"):
+        return None
+    address = parse_spec(spec).params.get("base_url") or os.environ.get("OPENAI_BASE_URL")
+    return None if address is None else served(str(address).rstrip("/").removesuffix("/v1"))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

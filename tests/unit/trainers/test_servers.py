@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from metagym.errors import BadInput, ServerError
-from metagym_trainers.servers import Launch, Server, Servers, inspect, vllm
+from metagym_trainers.servers import Launch, Server, Servers, inspect, recorded, vllm
 
 ROOT = Path(__file__).resolve().parents[3]
 FAKE = str(ROOT / "tests" / "support" / "fake_vllm.py")
@@ -208,6 +208,7 @@ def test_a_killed_keeper_takes_its_server_along(tmp_path: Path) -> None:
 def test_the_policy_in_training_is_sampled_over_the_same_http_that_trl_pushes_weights_to(tmp_path: Path) -> None:
     pytest.importorskip("httpx2")
     from metagym import chat
+    from metagym_trainers import HTTPPolicy
 
     async def say(server: Server) -> str | None:
         model = chat.load(server.spec())
@@ -216,20 +217,32 @@ def test_the_policy_in_training_is_sampled_over_the_same_http_that_trl_pushes_we
         finally:
             await chat.aclose(model)
 
+    async def sample(server: Server) -> tuple[Any, Any]:
+        policy = HTTPPolicy(server.base_url, "tiny")
+        try:
+            found = await policy.sample([1, 2], max_tokens=4, seed=0)
+            return found.ids, found.logprobs
+        finally:
+            await policy.aclose()
+
     with Servers(tmp_path) as servers:
         server = servers.start(fake(model="tiny", training=True))
         assert "sampling=full" in server.spec()
         assert asyncio.run(say(server)) == "v0"
         post(f"{server.url}/update_weights", {})  # the end that TRL's VLLMClient calls after each step
         assert asyncio.run(say(server)) == "v1"
-        ids = post(f"{server.url}/v1/completions", {"prompt": [1, 2], "return_token_ids": True})["choices"][0]
-        assert (ids["token_ids"], ids["prompt_token_ids"]) == ([1], [1, 2])
+        assert asyncio.run(sample(server)) == ((1,), (-0.5,))
+        post(f"{server.url}/update_weights", {})
+        assert asyncio.run(sample(server)) == ((2,), (-0.5,))
 
 
-def test_a_server_of_somebody_else_is_asked_the_same_questions(tmp_path: Path) -> None:
+def test_a_server_of_somebody_else_is_asked_the_same_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with Servers(tmp_path) as servers:
         server = servers.start(fake())
         assert inspect(server.base_url, model="tiny", training=True)["version"] == "0.31.0"
+        assert recorded(server.spec("tiny")) == inspect(server.url)
+        assert recorded("rules") is None and recorded("openai:gpt-x") is None and recorded(object()) is None
         with pytest.raises(ServerError, match="serves tiny, not large"):
             inspect(server.url, model="large")
     with pytest.raises(ServerError, match="the actor at http.* does not answer: start it"):
