@@ -75,7 +75,7 @@ def Reasoning(
         clean=clean,
         instructions=INSTRUCTIONS,
         max_steps=turns,
-        host="process",  # SymPy and some generators take seconds, and no thread can be stopped
+        host="thread",  # SymPy and some generators take seconds; what scorers compute is bounded
         versions={"reasoning-gym": version("reasoning-gym"), "level": level},
         options={
             "group": group,

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import metagym
 from metagym.errors import BadInput, UnknownName
 from metagym.families import load_family
-from tests.support.ids import skip_without_extra
+from tests.support.ids import skip_without_extra, small, with_marks
 from tests.support.worlds import guess_family
 
 OURS = sorted(id_ for id_ in registry if id_.startswith("MetaGym/"))
@@ -46,11 +46,14 @@ def test_the_bundled_ids_are_there() -> None:
     assert {"MetaGym/ALFWorld-v0", "MetaGym/ICT-ALFWorld-v0"} <= set(OURS)
 
 
-@pytest.mark.parametrize("id_", OURS)
+@pytest.mark.parametrize("id_", map(with_marks, OURS))
 def test_every_id_passes_the_checker_and_equal_seeds_give_equal_rollouts(id_: str) -> None:
     skip_without_extra(id_)
     arguments = {"batch_size": 2, "meta_turns": 2, "max_steps": 5} if "ICT-" in id_ else {"max_steps": 5}
-    check_env(gymnasium.make(id_, **arguments).unwrapped)  # warnings are errors in this suite
+    arguments |= small(id_)
+    checked = gymnasium.make(id_, **arguments)
+    check_env(checked.unwrapped)  # warnings are errors in this suite
+    checked.close()
 
     def rollout() -> str:
         env = gymnasium.make(id_, **arguments)
@@ -59,16 +62,19 @@ def test_every_id_passes_the_checker_and_equal_seeds_give_equal_rollouts(id_: st
         for _ in range(2):
             observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             out.append(json.dumps([observation, reward, terminated, truncated]))
+            if terminated or truncated:
+                break
         env.close()
         return "\n".join(out)
 
     assert rollout() == rollout()
 
 
-@pytest.mark.parametrize("id_", OURS)
+@pytest.mark.parametrize("id_", map(with_marks, OURS))
 def test_every_id_vectorises_and_keeps_its_spec(id_: str) -> None:
     skip_without_extra(id_)
     arguments = {"batch_size": 2, "max_steps": 3} if "ICT-" in id_ else {"max_steps": 3}
+    arguments |= small(id_)
     envs = gymnasium.make_vec(id_, num_envs=2, vectorization_mode="sync", **arguments)
     envs.reset(seed=0)
     envs.step(("look", "look"))
