@@ -266,7 +266,9 @@ async def play_async(
             raise BadInput(f"task {task.key} belongs to family {task.family}, the batch to {family.name}")
     short: dict[str, Any] = {"max_steps": max_steps, "concurrency": concurrency}
     given = {name: value for name, value in short.items() if value is not None}
-    settings = replace(settings or PlaySettings(), **given)
+    settings = settings or PlaySettings()
+    if given:  # a copy checks all of its fields again
+        settings = replace(settings, **given)
     seat = seat or ActorSettings()
     model = load(actor, seat="actor", family=family)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
