@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.opponent import gathered
-from metagym_trainers.sesa.world import Answered, World
-
 from metagym.errors import BadInput
 from metagym.seeding import derive
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.deploy import Blocks
 from metagym.sesa.snapshots import BankSnapshot
 from metagym.stats import Estimate, McNemar, mcnemar, paired_difference, rate
+from metagym_trainers.policies import Policy
+from metagym_trainers.sesa.opponent import gathered
+from metagym_trainers.sesa.world import Answered, World
 
 Outcomes = Mapping[str, bool | None]
 """Question id to whether it was solved; None where nothing could be scored."""

@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from metagym_trainers.sesa.rollouts import Row
 from transformers import TrainerCallback, set_seed
 
 from metagym.errors import BadInput, RunError
 from metagym.seeding import derive
+from metagym_trainers.sesa.rollouts import Row
 
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 

@@ -10,17 +10,16 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from metagym_trainers.advantages import check_scored
-from metagym_trainers.sesa.opponent import OWN
-from metagym_trainers.sesa.world import Question
-from metagym_trainers.tracking import Tracker, dead_share
-
 from metagym.errors import BadInput
 from metagym.playing.runner import FATAL
 from metagym.seeding import derive
 from metagym.sesa.challenger import Challenge
 from metagym.sesa.rounds import Paid, RewardSettings, pay
 from metagym.sesa.shaping import Measured, Shape
+from metagym_trainers.advantages import check_scored
+from metagym_trainers.sesa.opponent import OWN
+from metagym_trainers.sesa.world import Question
+from metagym_trainers.tracking import Tracker, dead_share
 
 Measure = Callable[[Sequence[Question], int], Awaitable[list[Measured]]]
 """From questions and a seed to how the frozen solver does on each."""

@@ -12,17 +12,16 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from metagym.errors import BadInput
+from metagym.seeding import derive
+from metagym.sesa.challenger import Challenge
+from metagym.sesa.contexts import Seed
 from metagym_trainers.convert import rollout_columns
 from metagym_trainers.episodes import TokenEpisode, filler
 from metagym_trainers.policies import LocalPolicy, Policy
 from metagym_trainers.sesa.opponent import failed, gathered
 from metagym_trainers.sesa.world import Answered, Asked, Question, World
 from metagym_trainers.tracking import Tracker
-
-from metagym.errors import BadInput
-from metagym.seeding import derive
-from metagym.sesa.challenger import Challenge
-from metagym.sesa.contexts import Seed
 
 T = TypeVar("T")
 

@@ -11,12 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from metagym_trainers.episodes import TokenEpisode, filler
-from metagym_trainers.policies import Policy
-from metagym_trainers.recording import Limits, Recorder, Template
-from metagym_trainers.sesa.cards import CardDropout, DroppingSearch
-from metagym_trainers.sesa.world import Answered, Asked, Question
-
 from metagym.checks import settle, whole
 from metagym.episodes import Episode, Status
 from metagym.errors import BadInput
@@ -36,6 +30,11 @@ from metagym.sesa.rounds import Attempt
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.snapshots import BankSnapshot
 from metagym.sesa.solver import score_answers, solver_prompt
+from metagym_trainers.episodes import TokenEpisode, filler
+from metagym_trainers.policies import Policy
+from metagym_trainers.recording import Limits, Recorder, Template
+from metagym_trainers.sesa.cards import CardDropout, DroppingSearch
+from metagym_trainers.sesa.world import Answered, Asked, Question
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
-from metagym_trainers.guards import check_config
-from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.cards import CardDropout
-from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
-from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
-from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
-from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
-from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
-from metagym_trainers.sesa.settings import SelfPlaySettings
-from metagym_trainers.sesa.state import State, load_rows, load_state, save_rows, save_state
-from metagym_trainers.sesa.world import Asked, Question, World
-from metagym_trainers.tracking import Tracker
 from trl import GRPOConfig, GRPOTrainer
 
 from metagym.errors import BadInput, RunError
@@ -47,6 +35,18 @@ from metagym.sesa.rounds import Attempt
 from metagym.sesa.shaping import load_shape, measure
 from metagym.sesa.skills import SkillBank
 from metagym.strictjson import plain_json
+from metagym_trainers.guards import check_config
+from metagym_trainers.policies import Policy
+from metagym_trainers.sesa.cards import CardDropout
+from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
+from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
+from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
+from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
+from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
+from metagym_trainers.sesa.settings import SelfPlaySettings
+from metagym_trainers.sesa.state import State, load_rows, load_state, save_rows, save_state
+from metagym_trainers.sesa.world import Asked, Question, World
+from metagym_trainers.tracking import Tracker
 
 BANK, RECORDS, ROWS = "bank", "records.jsonl", "rows-{}.json"
 

@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from metagym_trainers.sesa.rollouts import Row
-from metagym_trainers.sesa.world import Question
-
 from metagym.errors import RunError, StoreError
 from metagym.journal import sync_folder
+from metagym_trainers.sesa.rollouts import Row
+from metagym_trainers.sesa.world import Question
 
 Phase = Literal["challenge", "ask", "solve"]
 FILE = "selfplay.json"

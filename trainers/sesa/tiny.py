@@ -12,27 +12,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from metagym.sesa.rounds import RewardSettings
 from metagym_trainers.sesa.selfplay import Seat, SelfPlay
 from metagym_trainers.sesa.settings import SelfPlaySettings, arm
 from metagym_trainers.tiny import relations
 from metagym_trainers.tiny.models import tiny_model, warm_start, word_tokenizer
 from metagym_trainers.tiny.relations import RelationsWorld
 
-from metagym.sesa.maintenance import Upkeep
-from metagym.sesa.rounds import RewardSettings
-
 SETTINGS = SelfPlaySettings(
-    rounds=10,
+    rounds=6,
     challenger_steps=10,
-    solver_steps=25,
-    questions=128,
+    solver_steps=20,
+    questions=96,
     rollouts=8,
     reward=RewardSettings(penalty=-0.5, repetition=0.5),
-    upkeep=Upkeep(min_score=0.0),  # a card is seldom wrong here, and much else can fail a plan of three words
 )
 """Settings of the toy."""
 
-WARM_STEPS: Mapping[str, int] = {"challenger": 150, "solver": 400}
+WARM_STEPS: Mapping[str, int] = {"challenger": 100, "solver": 250}
 """Supervised steps of 64 examples."""
 
 _EXAMPLES = {"challenger": relations.challenger_example, "solver": relations.solver_example}
@@ -121,6 +118,6 @@ def tiny_play(
     models = warmed(start, seed, steps)
     tokenizer = word_tokenizer(relations.VOCABULARY)
     challenger = Seat(str(models["challenger"]), tokenizer, arguments(32, 2, relations.HOPS + 2, **more))
-    solver = Seat(str(models["solver"]), tokenizer, arguments(8, 32, relations.HOPS + 1, **more))
+    solver = Seat(str(models["solver"]), tokenizer, arguments(8, 16, relations.HOPS + 1, **more))
     chosen = arm(replace(settings, seed=seed), arm_name)
     return SelfPlay(RelationsWorld(tokenizer), chosen, challenger, solver, folder, dedup=1.0, on_event=on_event)

@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from metagym_trainers.episodes import TokenEpisode
-from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.cards import CardDropout
-
 from metagym.episodes import Episode
 from metagym.sesa.challenger import Challenge
 from metagym.sesa.contexts import ChallengerContext, Seed
@@ -24,6 +20,9 @@ from metagym.sesa.retrieval import SkillBlock
 from metagym.sesa.rounds import Attempt
 from metagym.sesa.skills import SkillBank
 from metagym.sesa.snapshots import BankSnapshot
+from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.policies import Policy
+from metagym_trainers.sesa.cards import CardDropout
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """A toy world for SESA: questions of relation words whose meaning no model is told; tiny models learn it on two cores.
 
-An entity leads to another by one of eight relations. A question is one to three words and an entity, ``ask w3 w7 w1 of
-e12``; each word stands for one relation, by a lexicon that is hidden from both models. The solver writes a list of
-searches, ``r5 r0 r2``; the world runs it and compares the last entity alone. A card belongs to one word and shows one
-relation, at the word's place in the solver's prompt. The distiller is scripted: it reads a failed and a successful
-attempt at one question and writes down where they differ. What such a run shows is the wiring, not the paper's claim.
+An entity leads to another by one of eight relations. A question is two words and an entity, ``ask w3 w7 of e12``; each
+word stands for one relation, by a lexicon that is hidden from both models. The solver writes a list of searches, ``r5
+r0``; the world runs it and compares the last entity alone. A card belongs to one word and shows one relation, at the
+word's place in the solver's prompt. The distiller is scripted: it reads a failed and a successful attempt at one
+question and writes down where they differ. What such a run shows is the wiring, not the paper's claim.
 """
 
 from __future__ import annotations
@@ -14,11 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
-
-from metagym_trainers.episodes import TokenEpisode
-from metagym_trainers.policies import Policy, Sample
-from metagym_trainers.sesa.cards import CardDropout
-from metagym_trainers.sesa.world import Answered, Asked, Question
 
 from metagym.episodes import Episode, Status, Turn
 from metagym.seeding import derive, rng
@@ -36,18 +31,24 @@ from metagym.sesa.skills import SkillBank
 from metagym.sesa.snapshots import BankSnapshot
 from metagym.sesa.state import BankEntry
 from metagym.tasks import Task
+from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.policies import Policy, Sample
+from metagym_trainers.sesa.cards import CardDropout
+from metagym_trainers.sesa.world import Answered, Asked, Question
 
-HOPS = 3
-"""Words of a question that the challenger is ordered to ask; held-out questions have two or three."""
+HOPS = 2
+"""Words of a question."""
 RELATIONS = tuple(f"r{number}" for number in range(8))
 WORDS = tuple(f"w{number}" for number in range(16))
 ENTITIES = tuple(f"e{number}" for number in range(256))
 NO_CARD, FILLER = "_", ("fern", "loaf", "wool", "gate")
-FRAME = ("skills", "ask", "of", "plan", "write", "go", ".", NO_CARD, "h1", "h2", "h3", *FILLER)
+FRAME = ("skills", "ask", "of", "plan", "write", "go", ".", NO_CARD, "h1", "h2", *FILLER)
 VOCABULARY = (*FRAME, *RELATIONS, *WORDS, *ENTITIES)
 """Every word of both models."""
 KNOWN = WORDS[:4]
 """Words that the solver's warm start tells; it has to learn the others."""
+EVIDENCE = 2
+"""Questions of a round that must tell the same before the distiller writes it down."""
 FORM = 0.1
 """Share of the solver's reward for a plan of the right form: it keeps the form alive while no plan succeeds."""
 
@@ -79,7 +80,7 @@ def worded(words: Sequence[str], entity: str) -> str:
 
 
 def kept_out(words: Sequence[str]) -> bool:
-    """Whether a sequence of words is held out: a fifth of those with two or three words, which no training sees."""
+    """Whether a sequence of words is held out: a fifth of those with more than one, which no training sees."""
     return len(words) > 1 and derive(0, "relations", *words) % 5 == 0
 
 
@@ -91,7 +92,7 @@ def solution(words: Sequence[str], entity: str) -> str:
 
 
 def drawn(seed: int, *, held: bool = False, shortest: int = HOPS) -> tuple[tuple[str, ...], str]:
-    """A question at random, of `shortest` to three words, from the held-out side or from the other."""
+    """A question at random, of `shortest` to `HOPS` words, from the held-out side or from the other."""
     draw = rng(seed, "question")
     while True:
         words = tuple(draw.choice(WORDS) for _ in range(draw.randint(shortest, HOPS)))
@@ -100,11 +101,11 @@ def drawn(seed: int, *, held: bool = False, shortest: int = HOPS) -> tuple[tuple
 
 
 def held_out_questions(count: int) -> tuple[Question, ...]:
-    """Questions of two or three words for the evaluation, in sequences that no training sees."""
+    """Questions for the evaluation, of words in sequences that no training sees."""
     found: dict[str, Question] = {}
     number = 0
     while len(found) < count:
-        words, entity = drawn(derive(99, "held-out", number), held=True, shortest=2)
+        words, entity = drawn(derive(99, "held-out", number), held=True)
         text = worded(words, entity)
         found.setdefault(text, Question(text, (solution(words, entity),), f"held-{len(found)}"))
         number += 1
@@ -257,7 +258,7 @@ class RelationsWorld:
         """The scripted distiller: where a failed plan and a successful one of a frontier question differ, a card."""
         known = {(entry.card.trigger, entry.card.query_template) for entry in bank.entries()}
         drafts: Counter[tuple[str, str, str]] = Counter()
-        origin: dict[tuple[str, str], str] = {}
+        origin: dict[tuple[str, str], list[str]] = {}
         skipped: Counter[str] = Counter()
         for one in attempts:
             measured = measure(one.outcomes)
@@ -269,14 +270,19 @@ class RelationsWorld:
             words, _ = parsed(one.question) or ((), "")
             plans = [(episode.success, episode.turns[-1].action.split()) for episode in one.episodes if episode.scored]
             right = next(plan for success, plan in plans if success)
+            told = set()
             for _, plan in (pair for pair in plans if not pair[0] and len(pair[1]) == len(words)):
                 for word, good, bad in zip(words, right, plan, strict=True):
                     if good != bad and (word, f"{good} {{entity}}") not in known:
                         drafts[word, good, bad] += 1
-                        origin.setdefault((word, good), one.question)
+                        told.add((word, good))
+            for pair in told:
+                origin.setdefault(pair, []).append(one.question)
         cards: dict[tuple[str, str], SkillCard] = {}
         for (word, good, bad), _ in sorted(drafts.items(), key=lambda item: (-item[1], item[0])):
-            source = question_sha256(origin[word, good])
+            if len(origin[word, good]) < EVIDENCE:  # a wrong plan may reach the right entity by chance
+                continue
+            source = question_sha256(origin[word, good][0])
             made = SkillCard(
                 f"Read {word} as one search.",
                 word,

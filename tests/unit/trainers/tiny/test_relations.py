@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+
+from metagym.sesa.contexts import Seed, challenger_context
+from metagym.sesa.retrieval import SkillBlock
+from metagym.sesa.rounds import Attempt
+from metagym.sesa.skills import SkillBank
 from metagym_trainers.policies import Sample
 from metagym_trainers.sesa.cards import CardDropout
 from metagym_trainers.sesa.world import Answered, Question
 from metagym_trainers.tiny import relations
 from metagym_trainers.tiny.models import word_tokenizer
 from metagym_trainers.tiny.relations import FillerCards, RelationsWorld, WordCards
-
-from metagym.sesa.contexts import Seed, challenger_context
-from metagym.sesa.retrieval import SkillBlock
-from metagym.sesa.rounds import Attempt
-from metagym.sesa.skills import SkillBank
 
 
 class Says:
@@ -68,20 +68,24 @@ def other(relation: str) -> str:
 
 def test_the_vocabulary_knows_every_word_of_every_prompt(world: RelationsWorld) -> None:
     question, plan = a_question()
-    prompt = world.solver_prompt(question.text, SkillBlock("skills r1 _ r2"))
-    order = world.challenger_prompt(challenger_context(Seed(("x",), 3)))
+    prompt = world.solver_prompt(question.text, SkillBlock("skills r1 _"))
+    order = world.challenger_prompt(challenger_context(Seed(("x",), 2)))
     unknown = world.tokenizer.unk_token_id
-    assert unknown not in world.tokenizer(f"{prompt} {order} {' '.join(plan)} {' '.join(relations.FILLER)}")["input_ids"]
+    assert (
+        unknown not in world.tokenizer(f"{prompt} {order} {' '.join(plan)} {' '.join(relations.FILLER)}")["input_ids"]
+    )
 
 
 def test_held_out_sequences_of_words_are_never_drawn_for_training(world: RelationsWorld) -> None:
     asked = {relations.parsed(one.text)[0] for one in world.held_out}  # type: ignore[index]
     drawn = {relations.drawn(seed)[0] for seed in range(2000)}
-    assert len(drawn) > 1000 and all(map(relations.kept_out, asked))
+    assert len(drawn) > 180 and all(map(relations.kept_out, asked))
     assert not any(map(relations.kept_out, drawn))
 
 
-@pytest.mark.parametrize("text", ["", "ask of e1", "ask w1 w2 w3 w4 of e1", "ask w99 of e1", "ask w1 of w2", "say w1 of e1"])
+@pytest.mark.parametrize(
+    "text", ["", "ask of e1", "ask w1 w2 w3 of e1", "ask w99 of e1", "ask w1 of w2", "say w1 of e1"]
+)
 def test_what_is_no_question_is_read_as_none(text: str) -> None:
     assert relations.parsed(text) is None
 
@@ -89,7 +93,7 @@ def test_what_is_no_question_is_read_as_none(text: str) -> None:
 def test_a_plan_is_paid_for_the_entity_it_reaches_and_a_little_for_its_form(world: RelationsWorld) -> None:
     question, plan = a_question(3)
     wrong = [other(plan[0]), *plan[1:]]
-    found = attempt(world, question, plan, wrong, plan[:2], ["w1", "w2", "w3"])
+    found = attempt(world, question, plan, wrong, plan[:1], ["w1", "w2"])
     assert [one.success for one in found.episodes] == [True, False, False, False]
     assert [one.ret for one in found.episodes] == pytest.approx([1.0, 0.1, 0.0, 0.0])
 
@@ -103,12 +107,11 @@ def test_a_plan_that_was_cut_is_neither_right_nor_of_good_form(world: RelationsW
 
 def test_a_challenge_is_read_and_its_answer_follows_from_it(world: RelationsWorld) -> None:
     words, entity = relations.drawn(5)
-    start = Seed(("nothing",), 3)
+    start = Seed(("nothing",), 2)
     prompt = world.challenger_prompt(challenger_context(start))
     held = relations.parsed(world.held_out[0].text)
-    while held is None or len(held[0]) != 3:
-        held = next(relations.parsed(one.text) for one in world.held_out if len(one.text.split()) == 6)
-    policy = Says(world, " ".join((*words, entity)), "w1 w2 e3", "w1 w2 w3 w4", " ".join((*held[0], held[1])))
+    assert held is not None
+    policy = Says(world, " ".join((*words, entity)), "w1 e3", "w1 w2 w3", " ".join((*held[0], held[1])))
 
     async def play() -> list[str]:
         asked = [(await world.ask(start, prompt, policy, 0)).challenge for _ in range(4)]
@@ -121,8 +124,12 @@ def test_a_challenge_is_read_and_its_answer_follows_from_it(world: RelationsWorl
 
 def test_the_distiller_writes_down_where_failure_and_success_differ(world: RelationsWorld, bank: SkillBank) -> None:
     question, plan = a_question(7)
-    wrong = [plan[0], other(plan[1]), plan[2]]
-    tried = [attempt(world, question, plan, wrong), attempt(world, question, plan, plan), attempt(world, question, wrong)]
+    wrong = [plan[0], other(plan[1])]
+    tried = [
+        attempt(world, question, plan, wrong),
+        attempt(world, question, plan, plan),
+        attempt(world, question, wrong),
+    ]
     made = asyncio.run(world.distil(tried, bank, 4, 0))
     (entry,) = bank.entries()
     words = relations.parsed(question.text)[0]  # type: ignore[index]
@@ -143,15 +150,17 @@ def test_a_round_adds_only_so_many_cards(world: RelationsWorld, bank: SkillBank)
 
 def test_cards_stand_at_the_place_of_their_word(world: RelationsWorld, bank: SkillBank) -> None:
     question, plan = a_question(7)
-    asyncio.run(world.distil([attempt(world, question, plan, [plan[0], other(plan[1]), plan[2]])], bank, 0, 0))
+    asyncio.run(world.distil([attempt(world, question, plan, [plan[0], other(plan[1])])], bank, 0, 0))
     block = world.blocks(bank.snapshot(), CardDropout()).block(question.text)
-    assert block.text == f"skills _ {plan[1]} _" and len(block.ids) == 1
-    assert world.solver_prompt(question.text, block).startswith(f"skills _ {plan[1]} _ ask ")
+    assert block.text == f"skills _ {plan[1]}" and len(block.ids) == 1
+    assert world.solver_prompt(question.text, block).startswith(f"skills _ {plan[1]} ask ")
     dropped = WordCards.of(bank.snapshot(), CardDropout(1.0)).block(question.text)
     assert dropped == SkillBlock(), "without cards the block is that of a solver that never had any"
 
 
-def test_the_placebo_has_the_form_of_the_cards_and_none_of_their_content(world: RelationsWorld, bank: SkillBank) -> None:
+def test_the_placebo_has_the_form_of_the_cards_and_none_of_their_content(
+    world: RelationsWorld, bank: SkillBank
+) -> None:
     question, plan = a_question(7)
     asyncio.run(world.distil([attempt(world, question, plan, [other(one) for one in plan])], bank, 0, 0))
     real = world.blocks(bank.snapshot(), CardDropout())
@@ -163,7 +172,7 @@ def test_the_placebo_has_the_form_of_the_cards_and_none_of_their_content(world: 
 
 def test_a_failure_counts_against_cards_only_where_every_word_had_one(world: RelationsWorld) -> None:
     question, plan = a_question(7)
-    some = attempt(world, question, plan, [other(plan[0]), *plan[1:]], skills=f"skills {plan[0]} _ {plan[2]}")
+    some = attempt(world, question, plan, [other(plan[0]), *plan[1:]], skills=f"skills {plan[0]} _")
     assert world.uses([some]) == []
 
 
@@ -172,7 +181,7 @@ def test_examples_teach_form_and_a_fourth_of_the_words(world: RelationsWorld) ->
     for number in range(600):
         (message,), answer = relations.solver_example(1)(number)
         prompt = message["content"].split()
-        if prompt[0] == "skills" and set(prompt[1:4]) <= {"_", "."}:
+        if prompt[0] == "skills" and set(prompt[1:3]) <= {"_", "."}:
             words = [word for word in prompt if word in relations.WORDS]
             for word, said in zip(words, answer.split(), strict=True):
                 (known if word in relations.KNOWN else unknown).append(relations._MEANING[word] == said)
