@@ -28,7 +28,7 @@ _PROBE = "metagym"
 """Stands for a user's and an assistant's text where only what the template writes around them is looked at."""
 
 _OPENINGS = 64
-"""Openings that are kept."""
+"""Openings, and continuations, that are kept."""
 
 
 class Template:
@@ -56,6 +56,7 @@ class Template:
         self.closing_ids: list[int] = self.encode(self._closing)
         # The rows of a group begin alike, and rendering costs more than a tiny model's turn.
         self._opening = lru_cache(maxsize=_OPENINGS)(self._opened)
+        self._continuation = lru_cache(maxsize=_OPENINGS)(self._continued)
 
     def opening(self, messages: Sequence[Message]) -> list[int]:
         """The ids of a conversation up to where the model's first answer begins."""
@@ -75,13 +76,14 @@ class Template:
         Raises:
             BadInput: The template rewrites an assistant's turn once something follows it.
         """
+        ids = self._continuation(tuple(messages))
+        return list(ids[1:] if self.closing_ids and end == self.closing_ids[0] == ids[0] else ids)
+
+    def _continued(self, messages: tuple[Message, ...]) -> tuple[int, ...]:
         shown = self._text([*self._probe, *messages], True)
         if not shown.startswith(self._before + self._closing):
             raise BadInput("the chat template rewrites earlier turns: give the tokenizer a prefix-preserving one")
-        ids = self.encode(shown[len(self._before) :])
-        if self.closing_ids and end == self.closing_ids[0] == ids[0]:
-            return ids[1:]
-        return ids
+        return tuple(self.encode(shown[len(self._before) :]))
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without special tokens of the tokenizer's own."""
@@ -165,6 +167,9 @@ class Limits:
             settle(self, name, whole, 1, none=True)
 
 
+_NO_LIMITS = Limits()
+
+
 class Recorder:
     """A `metagym.chat.ChatModel` for ONE episode, played by a policy in training.
 
@@ -188,7 +193,7 @@ class Recorder:
         self._policy = policy
         self._template = tokenizer if isinstance(tokenizer, Template) else Template(tokenizer)
         self._seed = check_seed(seed)
-        self._limits = limits or Limits()
+        self._limits = limits or _NO_LIMITS
         self._name = name
         self._rows: list[_Row] = []
         self._asked = 0
