@@ -29,8 +29,12 @@ from tests.unit.trainers.stubs import MergingTokenizer, ScriptedPolicy
 
 END = 0
 ANSWERS = (("Vash",), ("Orlen",), ("Mira Tolk",), ("Tolk",))
+TELLING = "<question> What is the Vash, where does it run, and why is it so? </question>"
 ASKED = "Which river runs through the town in which Mira Tolk was born?"
-CARD = '{"description": "Search step by step.", "trigger": "chains", "anti_pattern": "one search", "query_template": "{entity} {relation}"}'
+CARD = (
+    '{"description": "Search step by step.", "trigger": "chains", "anti_pattern": "one search", '
+    '"query_template": "{entity} {relation}"}'
+)
 
 
 class Plain(MergingTokenizer):
@@ -126,7 +130,7 @@ def test_a_challenger_searches_too_and_is_trained_on_its_own_words_alone() -> No
     [
         (("no question at all",) * 3, "no-question"),
         ((f"<question> {ASKED} </question>",), "no-information"),
-        (("<search> a </search>", "<search> b </search>", "<question> What is the Vash, where does it run, and why is it so? </question>"), "answer-in-question"),
+        (("<search> a </search>", "<search> b </search>", TELLING), "answer-in-question"),
     ],
 )  # fmt: skip
 def test_filters_of_the_core_refuse_by_name(texts: Sequence[str], code: str) -> None:
