@@ -235,6 +235,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
         **job.config,
     )
     check_config(args)
+    if job.curriculum is not None:
+        job.curriculum.check(args)
     main = args.process_index == 0
     settings = {name: value for name, value in vars(given).items() if name not in ("out", "resume", "dry_run")}
     manifest = {**base_manifest(), "kind": "train-ict", "settings": settings, "config": job.config}
@@ -256,12 +258,10 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
     )
     trainer.remove_callback(PrinterCallback)
     job.reward.ends = end_ids(trainer)
-    if job.curriculum is not None:
-        job.curriculum.check(args)
-        if job.curriculum.reflector is None:
-            from metagym_trainers import LocalPolicy
+    if job.curriculum is not None and job.curriculum.reflector is None:
+        from metagym_trainers import LocalPolicy
 
-            job.curriculum.reflector = PolicyReflector(LocalPolicy(trainer), trainer.processing_class)
+        job.curriculum.reflector = PolicyReflector(LocalPolicy(trainer), trainer.processing_class)
 
     def evaluate(name: str) -> list[Estimate]:
         found = []

@@ -9,7 +9,9 @@ one generation batch before the last one of the round before it has been trained
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +66,20 @@ class PolicyReflector:
         from metagym_trainers.recording import Recorder
 
         return await Recorder(self.policy, self._template, name="reflector").chat(request)
+
+
+@contextmanager
+def _noise(seed: int) -> Iterator[None]:
+    """Torch's noise of a round.
+
+    It is the round's own, since a resumed trainer restores its generators only after it has read its first batches: a
+    round that took its noise from there would differ, and shift that of the steps after it.
+    """
+    import torch
+
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
 
 
 class Curriculum:
@@ -128,7 +144,8 @@ class Curriculum:
         """Looks whether a `GRPOConfig` reads the rows in the order in which they are made.
 
         Raises:
-            BadInput: It shuffles, reads by workers, or its generation batches do not fit into a round.
+            BadInput: It shuffles, reads by workers, its generation batches do not fit into a round, or its steps would
+                come to the end of the last round and begin again with the first.
         """
         if args.shuffle_dataset or args.dataloader_num_workers:
             raise BadInput(
@@ -140,6 +157,14 @@ class Curriculum:
             raise BadInput(
                 f"a round of {self.rows_per_round} rows is no whole number of generation batches of {groups} prompts: "
                 f"set meta_episodes so that meta_episodes x {self.config.meta_turns} is a multiple of {groups}"
+            )
+        micro = args.max_steps * args.gradient_accumulation_steps
+        wanted = math.ceil(micro / (args.steps_per_generation * args.num_iterations)) * groups
+        if args.max_steps < 1 or wanted > self.rounds * self.rows_per_round:
+            least = math.ceil(max(wanted, 1) / self.rows_per_round)
+            raise BadInput(
+                f"{self.rounds} rounds of {self.rows_per_round} rows do not last for max_steps={args.max_steps}, which "
+                f"reads {max(wanted, 0)} rows: set max_steps, and at least {least} rounds"
             )
 
     def round(self, number: int) -> list[Row]:
@@ -156,7 +181,7 @@ class Curriculum:
         if number not in self._rows:
             rows = self._make(number) if self._main else None
             self._rows[number] = rows if self._share is None else self._share(rows)  # type: ignore[assignment]
-            for old in sorted(self._rows)[:-KEPT_ROUNDS]:
+            for old in list(self._rows)[:-KEPT_ROUNDS]:
                 del self._rows[old]
         return self._rows[number]
 
@@ -186,7 +211,8 @@ class Curriculum:
                 for model in (self.actor, self.reflector):
                     await aclose(model)  # type: ignore[arg-type]
 
-        found = run(play())
+        with _noise(derive(self.config.seed, "round-noise", number)) if policy is not None else nullcontext():
+            found = run(play())
         for result in found:
             if isinstance(result, Exception):
                 raise result
