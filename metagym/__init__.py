@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from metagym import errors, seeding
 from metagym.episodes import Episode, Status, Turn, Usage
-from metagym.families import Family, load_family
+from metagym.families import Family, family_from_gymnasium, load_family
 from metagym.registration import load_plugins, register_family, register_systems
 from metagym.spaces import FreeText
 from metagym.tasks import Task, TaskSet, TaskStream
@@ -41,6 +41,7 @@ __all__ = [
     "Usage",
     "chat",
     "errors",
+    "family_from_gymnasium",
     "load_family",
     "play",
     "play_async",

@@ -230,6 +230,25 @@ def load_family(name: str | Family, **options: Any) -> Family:
     return family
 
 
+def family_from_gymnasium(env_id: Any, **options: Any) -> Family:
+    """A family of any Gymnasium environment; its tasks are the seeds of its ``reset``.
+
+    The registered family ``Gymnasium`` builds it (MetaGym's own is `metagym_envs.gym.from_gymnasium`, whose docstring
+    lists all options), so that this room knows of no wrapper and no environment.
+
+    Args:
+        env_id: A Gymnasium id (``"module:id"`` imports the module first), an ``EnvSpec``, or a function that makes an
+            environment.
+        **options: ``env_kwargs``, ``seeds="0-999"``, ``valid_seeds="10000-10099"``, ``success="return > 0"``,
+            ``actions``, ``aliases``, ``text``, ``ansi``, ...
+
+    Raises:
+        UnknownName: Gymnasium knows no such id.
+        BadInput: The environment cannot be made or told in text, or an option is not usable.
+    """
+    return load_family("Gymnasium", env_id=env_id, **options)
+
+
 def family_of(task: Task) -> Family:
     """The registered family that a task names. Tasks carry the bare name, which a stranger's family may share.
 

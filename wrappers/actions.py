@@ -77,19 +77,19 @@ class ActionReader:
         if isinstance(space, spaces.Discrete):
             self._name(space, names, aliases or {})
         elif names is not None or aliases:
-            raise BadInput(f"names= and aliases= are for a Discrete action space, this one is {shown(space)}")
+            raise BadInput(f"only the actions of a Discrete space have names and aliases, this one is {shown(space)}")
 
     def _name(self, space: spaces.Discrete, names: Sequence[str] | None, aliases: Mapping[str, str | int]) -> None:
         start, count = int(space.start), int(space.n)
         if names is None and count > MAX_LISTED:
             if aliases:
-                raise BadInput(f"aliases= needs names=, and no more than {MAX_LISTED} actions; there are {count}")
+                raise BadInput(f"aliases need names, or no more than {MAX_LISTED} actions; there are {count}")
             return
         if isinstance(names, str):
-            raise BadInput(f"names= is a list of names, got {shown(names)}")
+            raise BadInput(f"the names of actions are a list, got {shown(names)}")
         given = tuple(names) if names is not None else tuple(str(start + at) for at in range(count))
         if len(given) != count or not all(isinstance(name, str) and folded(name) for name in given):
-            raise BadInput(f"names= holds one name for each of the {count} actions, got {shown(list(given))}")
+            raise BadInput(f"each of the {count} actions has one name, got {shown(list(given))}")
         self.names = given
         for at, name in enumerate(given):
             self._add(name, start + at)
@@ -106,7 +106,7 @@ class ActionReader:
 
     def _add(self, name: str, action: int) -> None:
         if self._folded.setdefault(folded(name), action) != action:
-            raise BadInput(f"of names=, aliases= and the numbers, {folded(name)!r} stands for two actions")
+            raise BadInput(f"of the names, aliases and numbers, {folded(name)!r} stands for two actions")
 
     def read(self, text: str) -> Any:
         """The action in a text.

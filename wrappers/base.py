@@ -69,9 +69,9 @@ class Answering(Recorded):
         observation, _, terminated, truncated, info = self._last
         if isinstance(observation, str):
             observation = f"Nothing was done: {reason}.\n{observation}"
-        else:
-            observation = copy.deepcopy(observation)  # users keep what they are given
-        return observation, 0.0, terminated, truncated, {**info, "action_error": reason}
+        # Users keep what they are given, so nothing is given twice.
+        again = copy.deepcopy((observation, info))
+        return again[0], 0.0, terminated, truncated, {**again[1], "action_error": reason}
 
     def _text(self, action: Any) -> str:
         if not isinstance(action, str):

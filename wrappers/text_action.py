@@ -19,8 +19,8 @@ Invalid = Literal["answer", "raise"]
 class TextAction(Answering):
     """Takes actions as text, by the one rule that `metagym_wrappers.actions` states.
 
-    Where the actions have names, ``info["admissible"]`` lists them, those alone that ``info["action_mask"]`` allows
-    where the environment gives one.
+    Where the actions have names, ``info["admissible"]`` lists them; where the environment gives an
+    ``info["action_mask"]``, those alone that it allows, in place of the mask.
 
     Args:
         env: Any environment.
@@ -75,7 +75,9 @@ class TextAction(Answering):
         names = self._admissible
         if names is None:
             return info
+        out = {**info, "admissible": names}
         mask = info.get("action_mask")
         if mask is not None and len(mask) == len(names):
-            names = tuple(name for name, allowed in zip(names, mask, strict=True) if allowed)
-        return {**info, "admissible": names}
+            out["admissible"] = tuple(name for name, allowed in zip(names, mask, strict=True) if allowed)
+            del out["action_mask"]
+        return out

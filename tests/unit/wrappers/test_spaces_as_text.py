@@ -236,11 +236,11 @@ def test_cleaning_gives_the_written_form() -> None:
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"names": ["a"]}, "one name for each of the 2"),
-        ({"names": "ab"}, "list of names"),
+        ({"names": ["a"]}, "each of the 2 actions has one name"),
+        ({"names": "ab"}, "are a list"),
         ({"names": ["a", "A."]}, "stands for two"),
         ({"names": ["1", "0"]}, "stands for two"),
-        ({"names": ["a", ""]}, "one name for each"),
+        ({"names": ["a", ""]}, "has one name"),
         ({"names": ["a", "b"], "aliases": {"c": "d"}}, "none of a, b"),
         ({"names": ["a", "b"], "aliases": {"a": "b"}}, "stands for two"),
         ({"out_of_range": "wrap"}, "reject, clip"),
@@ -252,9 +252,9 @@ def test_bad_names_and_settings(arguments: dict[str, Any], words: str) -> None:
 
 
 def test_names_where_there_is_nothing_to_name() -> None:
-    with pytest.raises(BadInput, match="Discrete action space"):
+    with pytest.raises(BadInput, match="Discrete space"):
         ActionReader(BOX, ["a", "b"])
-    with pytest.raises(BadInput, match="aliases= needs names="):
+    with pytest.raises(BadInput, match="aliases need names"):
         ActionReader(spaces.Discrete(1000), aliases={"a": 1})
     assert ActionReader(spaces.Discrete(1000)).names is None
 
