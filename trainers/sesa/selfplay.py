@@ -161,6 +161,11 @@ class SelfPlay:
         }
         args = GRPOConfig(**{"save_strategy": "no", "save_total_limit": 2, **seat.args, **fixed})
         check_config(args, rollout=True)
+        if args.world_size > 1:
+            raise BadInput(
+                f"{args.world_size} processes would each ask, distil and keep records: run the driver in one, and give "
+                "the policies' servers more GPUs"
+            )
         return GRPOTrainer(
             model=seat.model,
             reward_funcs=reward,

@@ -1,0 +1,98 @@
+"""A run folder in numbers and one figure: rounds, rates on the asked questions, held-out accuracy, cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metagym.journal import Journal
+from metagym.runs.folder import write_atomically
+from metagym_trainers.sesa.evaluate import Outcomes, rates, table
+from metagym_trainers.sesa.selfplay import RECORDS, SelfPlay
+
+TABLE, FIGURE = "evaluation.md", "rounds.png"
+
+
+def rounds(records: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The figures of each round.
+
+    Args:
+        records: Key to value, as a run keeps them.
+
+    Returns:
+        Per round: ``success`` (of the frozen solver on what was asked), ``frontier`` (share of these questions),
+        ``valid``, ``cards``, and ``off`` and ``on`` (held-out accuracy after the round; None where not played).
+    """
+    found: list[dict[str, Any]] = []
+    while (asked := records.get(f"round/{len(found)}/ask")) is not None:
+        number = len(found)
+        total = sum(asked["verdicts"].values())
+        row = {name: asked[name] for name in ("success", "frontier", "cards")}
+        row["valid"] = asked["verdicts"].get("valid", 0) / total
+        for name in ("off", "on"):
+            row[name] = accuracy(records.get(f"round/{number}/{name}/held-out"))
+        found.append(row)
+    return found
+
+
+def accuracy(outcomes: Outcomes | None) -> float | None:
+    """Share of solved questions among the scored ones; None where there are none."""
+    return None if not outcomes else rates({"one": outcomes})["one"].value
+
+
+def write_report(play: SelfPlay, title: str, notes: Sequence[str] = ()) -> str:
+    """Writes table and figure into the run folder.
+
+    Args:
+        play: A run at its end.
+        title: Of both; says whether models are tiny or the world a toy.
+        notes: Below the table.
+
+    Returns:
+        The table.
+    """
+    text = table(play.outcomes(), title) + "".join(f"\n{note}\n" for note in notes)
+    write_atomically(play.folder / TABLE, text)
+    figure(play.folder, dict(play.records.records()), title)
+    return text
+
+
+def figure(folder: Path, records: Mapping[str, Any], title: str) -> Path:
+    """Draws accuracy by round, and what was asked."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    told = rounds(records)
+    numbers = list(range(len(told) + 1))
+    made = Figure(figsize=(9, 3.6), layout="constrained")
+    FigureCanvasAgg(made)
+    left, right = made.subplots(1, 2)
+    start = accuracy(records.get("start/held-out"))
+    for name, style in (("off", "o-"), ("on", "s-")):
+        if any(row[name] is not None for row in told):
+            left.plot(numbers, [start, *(row[name] for row in told)], style, label=f"bank {name}")
+    left.set(xlabel="round", ylabel="held-out questions solved", ylim=(0, 1.02), title="solver")
+    left.legend(loc="best")
+    for name, label in (
+        ("success", "solved by the frozen solver"),
+        ("frontier", "solved at times"),
+        ("valid", "valid"),
+    ):
+        right.plot(numbers[1:], [row[name] for row in told], "o-", label=label)
+    right.set(xlabel="round", ylabel="share of what was asked", ylim=(0, 1.02), title="challenger")
+    right.legend(loc="best")
+    made.suptitle(title)
+    path = folder / FIGURE
+    made.savefig(path, dpi=120)
+    return path
+
+
+def read_records(folder: Path) -> dict[str, Any]:
+    """The records of a run folder.
+
+    Raises:
+        StoreError: There are none.
+    """
+    with Journal.open(folder / RECORDS) as journal:
+        return dict(journal.records())
