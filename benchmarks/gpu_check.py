@@ -574,6 +574,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.serve is not None:
         serve(given.serve, given.latency)
     started = time.perf_counter()
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # of several GPUs transformers would take all at once
     try:
         from metagym.extras import require
 

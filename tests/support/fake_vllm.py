@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--model", default="tiny")
     parser.add_argument("--mode", default="processed_logprobs")
+    parser.add_argument("--version", default="0.31.0")
     parser.add_argument("--no-dev", action="store_true", help="no /server_info")
     parser.add_argument("--no-weights", action="store_true", help="no weight transfer")
     parser.add_argument("--die-at-start", type=int, help="exit code")
@@ -71,7 +72,7 @@ def serve(given: argparse.Namespace) -> None:
             elif path == "/v1/models":
                 self.send(200, {"object": "list", "data": [{"id": given.model, "owned_by": "vllm"}]})
             elif path == "/version":
-                self.send(200, {"version": "0.31.0"})
+                self.send(200, {"version": given.version})
             elif path == "/server_info" and not given.no_dev:
                 self.send(200, {"vllm_config": config})
             else:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from metagym.errors import BadInput, ServerError
+from metagym.errors import BadInput, ServerError, WrongVersion
 from metagym_trainers.servers import Launch, Server, Servers, inspect, recorded, vllm
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -205,7 +205,15 @@ def test_a_killed_keeper_takes_its_server_along(tmp_path: Path) -> None:
             servers.check()
 
 
-def test_the_policy_in_training_is_sampled_over_the_same_http_that_trl_pushes_weights_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["0.21.2", "0.33.0"])
+def test_trl_issue_10_a_vllm_that_trl_cannot_drive_is_refused_at_start(version: str, tmp_path: Path) -> None:
+    with Servers(tmp_path) as servers:
+        with pytest.raises(WrongVersion, match=rf"runs vLLM {version}, and TRL 1.16 drives >=0.22"):
+            servers.start(fake("--version", version, training=True))
+        servers.start(fake("--version", version, name="frozen"))  # a frozen actor may be any
+
+
+def test_trl_issue_09_the_policy_is_sampled_over_the_same_http_that_takes_its_new_weights(tmp_path: Path) -> None:
     pytest.importorskip("httpx2")
     from metagym import chat
     from metagym_trainers import HTTPPolicy
