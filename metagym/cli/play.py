@@ -118,7 +118,7 @@ def _made(id_: str, options: Mapping[str, Any]) -> gymnasium.Env[str, str]:
         env.close()
         raise BadInput(
             f"{id_} takes or gives no text (actions: {env.action_space!s:.60}): "
-            "wrap it with metagym_wrappers, or make it a family"
+            f"play it in words, with metagym play Gymnasium --option env_id={id_}"
         )
     return env
 

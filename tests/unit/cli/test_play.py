@@ -111,7 +111,8 @@ def test_watching_and_playing_draw_the_same_task(play: Play) -> None:
 
 def test_bad_input_is_one_sentence(play: Play) -> None:
     assert "there is no environment 'Nowhere'; families have MetaGym/" in play("Nowhere").sentence
-    assert "takes or gives no text" in play("CartPole-v1").sentence
+    assert "takes or gives no text" in (said := play("CartPole-v1").sentence)
+    assert said.endswith("metagym play Gymnasium --option env_id=CartPole-v1")
     assert "CartPole-v1 is no family's: --split, --max-steps mean nothing there" in (
         play("CartPole-v1", "--split", "train", "--max-steps", "3").sentence
     )
