@@ -94,7 +94,8 @@ def register_family(
         The two ids. Registering the same name again replaces it.
 
     Raises:
-        BadInput: Both or neither of a built family and a factory, or an unusable name.
+        BadInput: Both or neither of a built family and a factory, an unusable name, or an id that the plugin which is
+            being loaded has registered before.
     """
     if isinstance(family, Family) == (factory is not None):
         raise BadInput("register_family takes either a Family, or a name and a factory")
