@@ -89,7 +89,7 @@ def tiny_job(given: argparse.Namespace) -> Job:
     example = partial(locks.example, seed=given.seed + 100)
     models.warm_start(model, tokenizer, example, steps=TINY_WARM, batch=48)
     config = locks.lock_config(given.pay, seed=given.seed)
-    training = SpadeTraining(config, generations=8, slots=6, hinted_slots=1, designer_scale=8.0)
+    training = SpadeTraining(config, generations=8, slots=3, hinted_slots=1, briefs=2, designer_scale=8.0)
     stage = locks.twin_stage if given.play == "twin" else locks.staged
     core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, stage=stage)
     ladders = {"unhinted": locks.rungs(TINY_RUNGS), "hinted": locks.rungs(TINY_RUNGS, hinted=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -143,6 +144,8 @@ class SpadeRollout:
         """
         if self._policy is None:
             check_geometry(trainer.args, self.core.training)
+            # Every filler is such a row, and TRL says so at every batch; unscored rows are counted in our own numbers.
+            logging.getLogger("trl.trainer.grpo_trainer").addFilter(_says_something_else)
             self._policy = policy = self._make(trainer)
             world = int(trainer.accelerator.num_processes)
             more: dict[str, Any] = {"rank": int(trainer.accelerator.process_index), "world": world}
@@ -155,3 +158,7 @@ class SpadeRollout:
             else:
                 self.core.bind(policy, **more)
         return self._policy
+
+
+def _says_something_else(record: logging.LogRecord) -> bool:
+    return "All reward functions returned None" not in record.getMessage()

@@ -184,7 +184,7 @@ def lock_config(pay: str = "regret", *, seed: int = 0, plays: int = 4) -> SpadeC
     reward, options = PAY[pay]
     return SpadeConfig(
         skills=FAMILIES,
-        skills_per_round=1,  # the families take turns
+        skills_per_round=len(FAMILIES),
         seeds=1,
         repeats=plays,
         hint="program",
