@@ -1,4 +1,4 @@
-"""All but the list of packages stands in setup.cfg: `trainers/` is imported under the name `metagym_trainers`."""
+"""All but the list of packages stands in setup.cfg: `trainers/` and `wrappers/` are imported under other names."""
 
 from setuptools import find_packages, setup
 
@@ -7,5 +7,6 @@ setup(
         *find_packages(include=["metagym", "metagym.*", "metagym_envs", "metagym_envs.*"]),
         "metagym_trainers",
         *(f"metagym_trainers.{name}" for name in find_packages("trainers")),
+        "metagym_wrappers",
     ]
 )
