@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -57,8 +59,6 @@ def test_what_cannot_work_is_one_sentence(
     assert script.main(arguments) == 2
     told = capsys.readouterr().err
     assert told.startswith("error: ") and len(told.splitlines()) == 1
-    import re
-
     assert re.search(words, told)
 
 
@@ -125,6 +125,7 @@ def test_s33_a_killed_and_resumed_run_equals_an_uninterrupted_one_reward_for_rew
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")  # of other libraries
 def test_a_used_folder_and_other_settings_are_refused(
     script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,3 +135,48 @@ def test_a_used_folder_and_other_settings_are_refused(
     assert script.main(short) == 2 and "already holds a run" in capsys.readouterr().err
     assert script.main([*short, "--seed", "1", "--resume"]) == 2
     assert "settings.seed" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")  # of other libraries
+@pytest.mark.parametrize("lora", [False, True])
+def test_a_preset_trains_on_collected_rows_and_ends_with_its_table(
+    lora: bool, script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The path of the GPU presets, on a tiny model from a folder and with a tiny recipe."""
+    from dataclasses import replace
+
+    from metagym.ict.collect import collect
+    from metagym.ict.loop import Seats, memory_records
+    from metagym_trainers import presets
+    from metagym_trainers.recipes import Recipe
+    from metagym_trainers.tiny import ict_world as world
+    from metagym_trainers.tiny.models import tiny_model, word_tokenizer
+
+    world.register()
+    tokenizer = word_tokenizer(world.VOCABULARY, drop_unknown=True)
+    tiny_model(tokenizer).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    files = {}
+    for split in world.SPLITS:
+        config = world.settings(split, 0)
+        rows = asyncio.run(collect(config, 2, Seats.of(config, world.family()), memory_records()))
+        files[split] = tmp_path / f"{split}.jsonl"
+        files[split].write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    recipe = Recipe(generations=2, groups=2, batches=2, save_every=1, max_completion=4)
+    small = replace(presets.named("ict-7b-k3"), recipe=recipe)
+    monkeypatch.setattr(presets, "named", lambda name: small)
+    settings = type(small).grpo
+    monkeypatch.setattr(
+        type(small),
+        "grpo",
+        lambda self, *given, **more: settings(self, *given, **more, bf16=False, use_cpu=True),
+    )
+    arguments = ["--preset", "ict-7b-k3", "--model", str(tmp_path / "model"), "--generation", "transformers"]
+    arguments += ["--rows", str(files["train"]), "--eval-rows", str(files["held_out"]), "--out", str(tmp_path / "run")]
+    assert script.main([*arguments, *(["--lora"] if lora else [])]) == 0, capsys.readouterr().err
+    told = capsys.readouterr().out
+    assert "| untrained | " in told and "| trained | " in told and "held-out rows" in told
+    assert [line["step"] for line in lines(tmp_path / "run")] == [1, 2]
+    assert script.main([*arguments[:-3], str(files["train"]), *arguments[-2:]]) == 2
+    assert "evaluate on rows of other tasks" in capsys.readouterr().err
