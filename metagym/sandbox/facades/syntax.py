@@ -83,7 +83,7 @@ def _kind(node: Any) -> type:
     return next(kind for kind in kind.__mro__ if kind in _FIELDS)
 
 
-_OURS = {getattr(ast, name): (kind, {*kind._fields, *_PLACES}) for name, kind in _NODES.items()}  # type: ignore[attr-defined]
+_OURS = {getattr(ast, name): (kind, {*kind._fields, *_PLACES}) for name, kind in _NODES.items()}
 _new, _set = object.__new__, object.__setattr__
 
 
