@@ -293,6 +293,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
         if folder is not None:
             folder.close()
         sync.run(job.reward.replays.aclose())
+        # Worker processes and connections of the training belong to the loop on which TRL awaits rewards.
+        asyncio.run_coroutine_threadsafe(job.reward.replays.aclose(), trainer.async_loop).result()
     return results
 
 

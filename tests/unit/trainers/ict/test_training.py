@@ -77,6 +77,7 @@ def test_trl_calls_it_with_the_dataset_s_columns_and_logs_the_same_names_each_ti
     reward = ReplayReward(Replays())
     trainer = trainer_on(tmp_path / "out", ict_dataset(rows), reward, callbacks=[RunLog(tmp_path, reward, every=2)])
     quietly(trainer)
+    assert trainer.async_loop.is_running()  # where a script ends the workers and connections of its replays
     lines = read_metrics(tmp_path)
     assert [line["step"] for line in lines] == [1, 2] and reward.calls == 2
     for line in lines:
