@@ -17,7 +17,7 @@ from metagym_envs.minihack.commands import BY_WORD, DIRECTIONS, MOVES, VERBS, Co
 from metagym_envs.minihack.engine import Game
 from metagym_envs.minihack.levels import Level
 from metagym_envs.minihack.questions import Item, Question
-from metagym_envs.minihack.screen import Screen, Seen, inventory, render
+from metagym_envs.minihack.screen import Screen, Seen, render
 
 Prompts = Literal["auto", "text"]
 MOST_KEYS = 8
@@ -212,7 +212,7 @@ class MiniHackGame(gymnasium.Env[str, str]):
             if not game.asks:
                 return reward
             question = questions.read_question(game.message, game.asks_line)
-            key = questions.answer(question, command, inventory(game.observation), automatic)
+            key = questions.answer(question, command, self._screen.inventory(game.observation), automatic)
             if key is None:
                 self._open = (question, command)
                 return reward
@@ -229,7 +229,7 @@ class MiniHackGame(gymnasium.Env[str, str]):
         assert self._game is not None
         observation, message = self._game.observation, self._game.message
         self._near = self._screen.near(observation)
-        self._items = inventory(observation)
+        self._items = self._screen.inventory(observation)
         if self._end == "death":  # the engine has wiped the screen
             return "\n".join(part for part in (message, _ENDINGS[self._end]) if part)
         if self._end:

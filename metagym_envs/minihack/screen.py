@@ -56,6 +56,8 @@ class Screen:
         # By glyph, from what the first place with it was told to be; floor and walls mean the same all game long.
         self._telling = np.ones(_GLYPHS, dtype=bool)
         self._blocking: set[int] = set()
+        self._carried = (b"", b"")
+        self._items: list[Item] = []
 
     def near(self, observation: Mapping[str, Any]) -> list[Seen]:
         """What is on the map apart from floor and walls, the nearest first."""
@@ -90,7 +92,8 @@ class Screen:
                 out.append(min(places, key=_distance)._replace(places=count))
             else:
                 out += places
-        return sorted(out, key=lambda seen: (_distance(seen), seen.what))
+        out.sort(key=lambda seen: (_distance(seen), seen[0]))
+        return out
 
     def blocked(self, observation: Mapping[str, Any]) -> list[str]:
         """Directions in which a wall or solid rock is next to the player; call `near` first."""
@@ -103,9 +106,24 @@ class Screen:
             if not (0 <= y + dy < rows and 0 <= x + dx < columns) or int(glyphs[y + dy, x + dx]) in self._blocking
         ]
 
+    def inventory(self, observation: Mapping[str, Any]) -> list[Item]:
+        """What the player carries; read again only where it has changed."""
+        carried = (observation["inv_letters"].tobytes(), observation["inv_strs"].tobytes())
+        if carried != self._carried:
+            self._carried = carried
+            letters, kinds = carried[0].rstrip(b"\0"), observation["inv_oclasses"].tolist()
+            self._items = [
+                Item(chr(letter), text_of(observation["inv_strs"][number]), kinds[number])
+                for number, letter in enumerate(letters)
+            ]
+        return self._items
+
 
 def _distance(seen: Seen) -> tuple[int, int, int, int]:
-    return seen.steps, abs(seen.dx) + abs(seen.dy), seen.dy, seen.dx
+    """Sorts by steps, then straight before slanting; written out, since it runs for every thing in sight."""
+    _, dx, dy, _ = seen
+    right, down = (dx if dx > 0 else -dx), (dy if dy > 0 else -dy)
+    return (right if right > down else down), right + down, dy, dx
 
 
 def _nearest(dx: Any, dy: Any) -> tuple[int, int]:
@@ -126,18 +144,6 @@ def map_rows(chars: Any) -> tuple[list[str], int, int]:
     rows = rows[drawn[0] : drawn[-1] + 1]
     left = min(len(row) - len(row.lstrip()) for row in rows if row)
     return [row[left:] for row in rows], left, drawn[0]
-
-
-def inventory(observation: Mapping[str, Any]) -> list[Item]:
-    """What the player carries."""
-    found = []
-    for letter, name, kind in zip(
-        observation["inv_letters"].tolist(), observation["inv_strs"], observation["inv_oclasses"].tolist(), strict=True
-    ):
-        if not letter:
-            break
-        found.append(Item(chr(letter), text_of(name), kind))
-    return found
 
 
 def _near_lines(near: Sequence[Seen]) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 from metagym.checks import shown, whole
 from metagym.errors import BadInput, NoTasks, UnknownName
@@ -48,18 +47,7 @@ class Levels:
         Raises:
             UnknownName: No such split.
         """
-        return self._sets[split]
-
-    @cached_property
-    def _sets(self) -> dict[str, TaskSet]:
-        first = self.splits
-        plans = [(first[0], self.seen, 0, self.per_type), (first[1], self.seen, TRAIN_SEEDS, VALID_SEEDS)]
-        if self.held_out:
-            plans.append((first[2], self.held_out, TRAIN_SEEDS, VALID_SEEDS))
-        return {
-            split: TaskSet(_spread(levels, split, start, count), f"{FAMILY}/{split}")
-            for split, levels, start, count in plans
-        }
+        return _task_set(self, split)
 
     @cached_property
     def _by_id(self) -> dict[str, Level]:
@@ -76,15 +64,21 @@ class Levels:
         except KeyError:
             raise UnknownName(f"task {task.id!r} is of no level that this family plays") from None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travels without the task sets, which are made again."""
-        return Levels, (self.seen, self.held_out, self.per_type)
-
     @property
     def digest(self) -> str:
         """A digest of what is played: ids and texts of the levels."""
         text = "\n".join(f"{level.id}\n{level.des or ''}" for level in (*self.seen, *self.held_out))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=16)
+def _task_set(levels: Levels, split: str) -> TaskSet:
+    """Equal families share their tasks."""
+    if split not in levels.splits:
+        raise UnknownName(f"{FAMILY} has no split {split!r}; it has {', '.join(levels.splits)}")
+    of = levels.held_out if split == "valid_unseen" else levels.seen
+    start, count = (0, levels.per_type) if split == "train" else (TRAIN_SEEDS, VALID_SEEDS)
+    return TaskSet(_spread(of, split, start, count), f"{FAMILY}/{split}")
 
 
 def _spread(levels: Sequence[Level], split: str, start: int, count: int) -> list[Task]:
