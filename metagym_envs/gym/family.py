@@ -36,6 +36,7 @@ class Layers:
         out_of_range: ``reject`` or ``clip``.
         success: See `metagym_wrappers.SuccessFrom`.
         steps: See `metagym_wrappers.StepBudget`.
+        unseeded: The environment was found to ignore its seed: every info says so.
     """
 
     text: Any = None
@@ -47,6 +48,7 @@ class Layers:
     out_of_range: Any = "reject"
     success: Any = "info.success or info.is_success"
     steps: int = 100
+    unseeded: bool = False
 
     def around(self, env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
         """The environment, text in and text out.
@@ -55,11 +57,26 @@ class Layers:
             BadInput: It has no text form, or a setting does not fit it.
         """
         text = TextAction(self.told(env), self.actions, self.aliases, self.out_of_range)
-        return SuccessFrom(StepBudget(text, self.steps), self.success)
+        judged = SuccessFrom(StepBudget(text, self.steps), self.success)
+        return Unseeded(judged) if self.unseeded else judged
 
     def told(self, env: gymnasium.Env[Any, Any]) -> TextObservation:
         """The environment with observations in text."""
         return TextObservation(env, self.text, self.names, self.ansi, self.max_items)
+
+
+class Unseeded(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Says in every info that equal seeds do not give equal games; episodes and reports carry it on."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, {**info, "seed_honoured": False}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Takes one action."""
+        *rest, info = self.env.step(action)
+        return *rest, {**info, "seed_honoured": False}  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

@@ -76,8 +76,8 @@ def from_gymnasium(
     The environment's own documentation.
 
     Returns:
-        The family. ``versions["seed_honoured"]`` tells whether two environments that were reset with one seed, and
-        took equal actions, showed the same.
+        The family. Two environments are reset with one seed and take equal actions; where they do not show the same,
+        ``versions["seed_honoured"]`` is False and so is every ``info["seed_honoured"]``, which reports tell of.
 
     Raises:
         UnknownName: Gymnasium knows no such id.
@@ -108,6 +108,8 @@ def from_gymnasium(
     finally:
         made.close()
     opener = Opener(env_id, {"": kwargs}, layers, tasks.params)
+    honoured = _seed_honoured(opener, tasks("train")[0], reader)
+    opener = replace(opener, layers=replace(layers, unseeded=not honoured))
     as_known = world is not None and told_as_known and actions is None
     return Family(
         name=NAME,
@@ -123,7 +125,7 @@ def from_gymnasium(
             "env_id": id_,
             "gymnasium": gymnasium.__version__,
             "success": layers.success if isinstance(layers.success, str) else "a function",
-            "seed_honoured": _seed_honoured(opener, tasks("train")[0], reader),
+            "seed_honoured": honoured,
         },
         options={
             **{"env_id": id_, "env_kwargs": kwargs, "seeds": as_json(seeds), "valid_seeds": as_json(valid_seeds)},

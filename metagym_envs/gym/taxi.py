@@ -82,8 +82,8 @@ INTENTS = (
         "deliver",
         cues=("drive driving go going bring* take carry* deliver* drop* head* + destination*",),
         teach=(
-            "With the passenger in the taxi, drive to the destination and drop off there.",
-            "Bring the passenger to the destination, and drop it off only there.",
+            "Once somebody is aboard, drive to the destination and drop off there.",
+            "Bring whoever is in the taxi to the destination, and drop off only there.",
         ),
         fault="had the passenger and did not bring it to the destination",
     ),
