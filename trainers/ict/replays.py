@@ -12,6 +12,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -87,21 +88,31 @@ class Replays:
         self._models: dict[str, ChatModel] = {}
         self._made: dict[tuple[int, bool], PlaySettings] = {}
         self._known: OrderedDict[bytes, Replay] = OrderedDict()
+        self._starts: dict[str, Any] = {}
 
     def key(self, spec: ReplaySpec, prompt: str) -> bytes:
         """A digest of what decides a replay: prompt, `ReplaySpec.identity`, actor, the family's versions, deadlines."""
-        parts = (
-            prompt,
-            spec.identity,
-            self._model(spec).id,
-            json.dumps(dict(self._family(spec).versions), sort_keys=True, default=str),
-            f"{self.settings.model_deadline} {self.settings.env_deadline} {self.settings.max_failures}",
-        )
-        digest = blake2b(digest_size=16)
-        for part in parts:
-            raw = part.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:" % len(raw) + raw)
+        digest = self._start(spec).copy()
+        digest.update(prompt.encode("utf-8", "surrogatepass"))
         return digest.digest()
+
+    def _start(self, spec: ReplaySpec) -> Any:
+        """The digest of all that the candidates of a row have in common; the length of each part is part of it."""
+        known = self._starts.get(spec.identity)
+        if known is None:
+            known = blake2b(digest_size=16)
+            for part in (
+                spec.identity,
+                self._model(spec).id,
+                json.dumps(dict(self._family(spec).versions), sort_keys=True, default=str),
+                f"{self.settings.model_deadline} {self.settings.env_deadline} {self.settings.max_failures}",
+            ):
+                raw = part.encode("utf-8", "surrogatepass")
+                known.update(b"%d:" % len(raw) + raw)
+            if len(self._starts) >= CACHED:
+                self._starts.clear()
+            self._starts[spec.identity] = known
+        return known
 
     async def __call__(self, spec: ReplaySpec, prompt: str) -> tuple[Replay, bool]:
         """Replays one candidate.
@@ -126,28 +137,29 @@ class Replays:
         return made, False
 
     async def _play(self, spec: ReplaySpec, prompt: str) -> Replay:
-        parts = await asyncio.gather(*(self._episodes(spec, prompt, tasks) for tasks in spec.apart))
+        play = partial(
+            play_async,
+            actor=self._model(spec),
+            system_prompt=prompt,
+            family=self._family(spec),
+            hosts=self._pool(spec),
+            seed=spec.actor_seed,
+            seat=spec.seat,
+            settings=self._settings_for(spec.max_steps, spec.clean),
+        )
+        parts = await asyncio.gather(*(self._episodes(play, tasks) for tasks in spec.apart))
         ended = [episode for episodes, _ in parts for episode in episodes]
         if self.on_episodes is not None and ended:
             self.on_episodes(spec, prompt, ended)
         cause = next((cause for _, cause in parts if cause), "")
         return _judged(ended, len(spec.tasks), self.settings.max_failures, cause)
 
-    async def _episodes(self, spec: ReplaySpec, prompt: str, tasks: Sequence[Task]) -> tuple[list[Episode], str]:
+    async def _episodes(self, play: Callable[..., Any], tasks: Sequence[Task]) -> tuple[list[Episode], str]:
         """The episodes of one task, in one place; and why there are none."""
         async with self._places.get():
             try:
                 async with asyncio.timeout(self.deadline * len(tasks)) as timer:
-                    episodes = await play_async(
-                        tasks,
-                        self._model(spec),
-                        system_prompt=prompt,
-                        family=self._family(spec),
-                        hosts=self._pool(spec),
-                        seed=spec.actor_seed,
-                        seat=spec.seat,
-                        settings=self._settings_for(spec.max_steps, spec.clean),
-                    )
+                    episodes = await play(tasks)
                 return episodes, ""
             except TimeoutError as error:
                 late = f"{tasks[0].key} did not end within {self.deadline:g} s"
