@@ -5,10 +5,10 @@ Two measurements:
 * **overlap** (wall clock): `ReplayReward` scores a generation batch whose frozen actor is a loopback server with
   log-normal waiting times, drawn for each candidate, task and step, so that all arms wait for the same answers equally
   long. Against it stands the slowest candidate of the batch alone, with the same concurrency: no batch can be faster.
-* **adapter** (CPU time): the tiny ICT training of ``examples/train_ict_grpo.py`` step by step, and then its batches
-  again in two arms: scored by `ReplayReward`, and only played by `metagym.play` as often. The difference is the
-  adapter: parsing, keys, cache, places, scores, metrics. What `metagym.play` itself costs over world and scripted actor
-  (see the benchmark ``overhead``) is told beside it.
+* **adapter** (CPU time): the tiny ICT training of ``examples/train_ict_grpo.py`` step by step; then its batches are
+  scored again with plays that are known already. What is left is the adapter: parsing, keys and cache, places,
+  deadlines, scores, metrics. What `metagym.play` itself costs over world and scripted actor (see the benchmark
+  ``overhead``) is told beside it.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Steps:
         cpu: CPU seconds of each step, all threads.
         batches: Texts of the completions and the column ``replay`` of each step.
         hits: Share of candidates that the cache knew.
-        own: CPU seconds of the adapter for each batch: scored, less played.
+        own: CPU seconds of the adapter for each batch: scored with known plays.
         play: CPU seconds of `metagym.play` for each batch, world and actor left out.
         outside: CPU seconds of world and actor for each batch.
     """
@@ -305,10 +305,10 @@ def train(steps: int, prompts: int, seed: int, warm: int) -> Steps:
 
 
 def split(found: Steps, seed: int) -> None:
-    """Scores and plays the batches again, by turns, and notes what each arm costs."""
+    """Scores the batches again with plays that are known already, and plays them; notes what each arm costs."""
     from metagym.playing.hosts import make_pool
     from metagym.playing.runner import PlaySettings, play_async
-    from metagym_trainers.ict import ReplayReward, Replays
+    from metagym_trainers.ict import ReplayReward, Replays, replays
     from metagym_trainers.ict.candidates import candidate_of
     from metagym_trainers.ict.rows import ReplaySpec
     from metagym_trainers.tiny import ict_world as world
@@ -318,14 +318,22 @@ def split(found: Steps, seed: int) -> None:
     actor = chat.scripted(outside.wrap(lambda request: act.start(request).text))
     played = world.family()
     settings = PlaySettings(max_steps=played.max_steps, max_failures=1.0)
+    known: dict[Any, Any] = {}
+
+    async def ready(tasks: Sequence[Task], *args: Any, system_prompt: str, seed: int, **kwargs: Any) -> Any:
+        key = (tuple(task.key for task in tasks), system_prompt, seed)
+        if key not in known:
+            known[key] = await play_async(tasks, *args, system_prompt=system_prompt, seed=seed, **kwargs)
+        return known[key]
 
     async def score(texts: list[Any], replay: list[str]) -> float:
-        reward = ReplayReward(Replays(actor))
-        await reward(None, ["IMPROVED PROMPT: first"], replay=replay[:1])  # family and pool are made once in a training
-        started = time.process_time()
-        await reward(None, texts, replay=replay, log_metric=lambda name, value: None)
-        spent = time.process_time() - started
-        await reward.replays.aclose()
+        for _ in range(2):  # the first time plays, makes families and pools; in the second all of it is there
+            reward = ReplayReward(Replays(actor))
+            await reward(None, ["IMPROVED PROMPT: first"], replay=replay[:1])
+            started = time.process_time()
+            await reward(None, texts, replay=replay, log_metric=lambda name, value: None)
+            spent = time.process_time() - started
+            await reward.replays.aclose()
         return spent
 
     async def play(texts: list[Any], replay: list[str]) -> float:
@@ -359,6 +367,7 @@ def split(found: Steps, seed: int) -> None:
     real = [getattr(world.ErrandEnv, name) for name in names]
     for name, function in zip(names, real, strict=True):
         setattr(world.ErrandEnv, name, outside.wrap(function))
+    replays.play_async = ready  # type: ignore[assignment]
     try:
         for number, batch in enumerate(found.batches):
             spent: dict[str, float] = {}
@@ -369,9 +378,10 @@ def split(found: Steps, seed: int) -> None:
                     spent[name] = asyncio.run(arms[name](*batch))
                     if name == "play":
                         found.outside.append(outside.spent - before)
-            found.own.append(spent["score"] - spent["play"])
+            found.own.append(spent["score"])
             found.play.append(spent["play"] - found.outside[-1])
     finally:
+        replays.play_async = play_async
         for name, function in zip(names, real, strict=True):
             setattr(world.ErrandEnv, name, function)
 
