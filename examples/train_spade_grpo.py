@@ -145,8 +145,13 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
     world = int(os.environ.get("WORLD_SIZE", "1"))
     changes = {"corpus": given.corpus} if given.corpus else {}
     training = training_of(preset, world, seed=given.seed, **changes)
+    if preset.audit and not given.auditor:
+        raise BadInput(f"{preset.name} has its programs read by an auditor: name one with --auditor 'openai:...'")
     name = given.model or preset.model
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"the tokenizer of {name} cannot be loaded: {str(error).splitlines()[0]:.300}") from error
     core = SpadeCore(
         training,
         tokenizer,

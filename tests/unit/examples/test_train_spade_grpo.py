@@ -1,0 +1,103 @@
+"""The script that trains SPADE: what it refuses, what it writes, and (slowly) that a tiny model learns."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "examples" / "train_spade_grpo.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("train_spade_grpo", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_help_and_plan_load_no_model(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        script.main(["--help"])
+    told = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert all(word in told for word in ("--tiny", "--pay", "--preset", "--dry-run", "--resume", "--lora"))
+    for preset in script.presets.SPADE_NAMES:
+        assert script.main(["--preset", preset, "--dry-run", "--gpus", "8"]) == 0
+        assert preset in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tiny", "--dry-run"], "--dry-run plans a --preset"),
+        (["--preset", "spade-4b-games", "--dry-run", "--per-device", "7"], "cannot be cut into"),
+        (["--preset", "spade-4b-tools", "--model", str(SCRIPT.parent)], "--auditor"),
+        (["--preset", "spade-4b-games", "--model", str(SCRIPT.parent)], "tokenizer of .*examples cannot be loaded"),
+    ],
+)
+def test_what_cannot_work_is_one_sentence(
+    arguments: list[str], words: str, script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main(arguments) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and len(told.splitlines()) == 1
+    assert re.search(words, told)
+
+
+def test_table_and_figure_tell_what_was_measured(script: ModuleType, tmp_path: Path) -> None:
+    lines = [
+        {
+            "number": at,
+            "metrics": {"spade/valid": at / 12, "spade/win_rate": 0.5} if at else {"spade/valid": 0.0},
+            "designs": [{"digest": "a" if at else None}],
+        }
+        for at in range(12)
+    ]
+    (tmp_path / "generations.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    job: Any = SimpleNamespace(
+        title="A run",
+        columns=["easy", "hard"],
+        notes=("A toy.",),
+        difficulty=lambda line: {"a": 3.0}.get(line["designs"][0]["digest"]),
+    )
+    told = script.tell(job, {"start": {"unhinted": [0.0, None]}, "trained": {"unhinted": [1.0, 0.5]}}, tmp_path)
+    assert "| start, unhinted | 0.00 | - |" in told
+    assert "| trained, unhinted | 1.00 | 0.50 |" in told
+    assert "| mean pins | 3.00 | 3.00 |" in told
+    assert (tmp_path / "evaluation.md").read_text() in told
+    assert "mean pins of a valid design" in (tmp_path / "curves.svg").read_text()
+    assert "A toy." in told
+
+
+@pytest.mark.slow
+def test_a_tiny_run_learns_the_form_and_the_keys_and_is_resumed(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), "--tiny", "--out", str(tmp_path / "run")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    found = subprocess.run(
+        [*command, "--max-steps", "200"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr[-3000:]
+    records = [json.loads(line) for line in (tmp_path / "run" / "generations.jsonl").read_text().splitlines()]
+    valid = [record["metrics"]["spade/valid"] for record in records]
+    assert sum(valid[-20:]) / 20 > sum(valid[:20]) / 20 + 0.15
+    table = (tmp_path / "run" / "evaluation.md").read_text()
+    rows = {
+        line.split("|")[1].strip(): [float(cell) for cell in line.split("|")[2:-1] if cell.strip() != "-"]
+        for line in table.splitlines()
+        if "hinted |" in line
+    }
+    assert sum(rows["trained, unhinted"]) > sum(rows["untrained start, unhinted"]) + 0.3
+    assert (tmp_path / "run" / "curves.svg").exists()
