@@ -5,7 +5,7 @@ skill cards, made of its own failures, in its prompts. ``card_dropout`` leaves c
 the weights learn what the cards say; ``--arm`` compares.
 
     python examples/train_sesa_selfplay.py --tiny                 # a toy that learns on two cores, from random weights
-    python examples/train_sesa_selfplay.py --tiny --arm ssp --seed 1
+    python examples/train_sesa_selfplay.py --tiny --arm sesa no-dropout no-cards ssp --seed 0 1 2
     python examples/train_sesa_selfplay.py --preset sesa-4b --dry-run
     python examples/train_sesa_selfplay.py --preset sesa-4b --material corpus:wiki.jsonl --searcher bm25:wiki-index \
         --distiller 'openai:...' --verifier 'openai:...'
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -53,27 +53,41 @@ def tell(key: str, value: Any) -> None:
 
 
 def tiny(given: argparse.Namespace, out: Path) -> None:
-    """The toy world."""
+    """The toy world: every arm with every seed, and a table of them where there are several."""
     import torch
-    from transformers import PrinterCallback
     from transformers.utils import logging
+
+    from metagym.runs.folder import write_atomically
+    from metagym_trainers.sesa.report import arms_table
+
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)  # several threads on so small a model wait for each other
+    if len(given.arm) * len(given.seed) == 1:
+        tiny_run(given, given.arm[0], given.seed[0], out, out.parent / "sesa-tiny-start")
+        return
+    runs = {(name, seed): out / f"{name}-{seed}" for name in given.arm for seed in given.seed}
+    for (name, seed), folder in runs.items():
+        tiny_run(given, name, seed, folder, out / "start")
+    write_atomically(out / "arms.md", arms_table(runs))
+    print(f"\n{arms_table(runs)}\nmedian [smallest, largest] over seeds {given.seed}; {TINY_NOTE}")
+
+
+def tiny_run(given: argparse.Namespace, arm_name: str, seed: int, out: Path, start: Path) -> None:
+    """One run in the toy world."""
+    from transformers import PrinterCallback
 
     from metagym_trainers.sesa.report import FIGURE, TABLE, write_report
     from metagym_trainers.sesa.tiny import SETTINGS, tiny_play
 
-    logging.disable_progress_bar()
-    torch.set_num_threads(1)  # several threads on so small a model wait for each other
-    start = given.start or out.parent / "sesa-tiny-start"
-    with tiny_play(
-        out, start, arm_name=given.arm, seed=given.seed, settings=chosen(given, SETTINGS), on_event=tell
-    ) as play:
+    begun = time.process_time()
+    settings = chosen(given, SETTINGS)
+    with tiny_play(out, given.start or start, arm_name=arm_name, seed=seed, settings=settings, on_event=tell) as play:
         for trainer in play.trainers.values():
             trainer.remove_callback(PrinterCallback)
         play.run()
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        notes = [TINY_NOTE, f"CPU seconds of this process: {used.ru_utime + used.ru_stime:.0f}."]
-        print(f"\n{write_report(play, f'SESA, tiny, toy world: arm {given.arm}, seed {given.seed}', notes)}")
-    print(f"run folder: {out} ({TABLE}, {FIGURE}, records.jsonl, bank/)")
+        notes = [TINY_NOTE, f"CPU seconds: {time.process_time() - begun:.0f}."]
+        print(f"\n{write_report(play, f'SESA, tiny, toy world: arm {arm_name}, seed {seed}', notes)}")
+    print(f"run folder: {out} ({TABLE}, {FIGURE}, records.jsonl, bank/)", flush=True)
 
 
 def chosen(given: argparse.Namespace, settings: SelfPlaySettings) -> SelfPlaySettings:
@@ -113,7 +127,7 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
         filters=filters,
         data=given.data,
         max_row=recipe.recipe.max_context,
-        seed=given.seed,
+        seed=given.seed[0],
     )
     world = SearchWorld(material, crew, tokenizer, tokenizer, searching, {"enable_thinking": False})
     settings = SelfPlaySettings(
@@ -127,7 +141,7 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
         card_dropout=recipe.card_dropout,
         upkeep_every=recipe.upkeep_every,
         concurrency=given.concurrency,
-        seed=given.seed,
+        seed=given.seed[0],
     )
     options: dict[str, Any] = {"report_to": given.report_to or "none", "logging_steps": 1, "log_completions": True}
     if planned.generation == "colocate":
@@ -166,7 +180,7 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
         play = stack.enter_context(
             SelfPlay(
                 world,
-                arm(chosen(given, settings), given.arm),
+                arm(chosen(given, settings), given.arm[0]),
                 seats["challenger"],
                 seats["solver"],
                 out,
@@ -192,7 +206,7 @@ def arguments() -> argparse.ArgumentParser:
     what.add_argument("--preset", choices=presets.SESA_NAMES, help="settings for GPUs")
     parser.add_argument("--dry-run", action="store_true", help="print the plan of --preset and load nothing")
     arms = "; ".join(f"{name}: {text}" for name, (text, _) in ARMS.items())
-    parser.add_argument("--arm", choices=tuple(ARMS), default="sesa", help=arms)
+    parser.add_argument("--arm", choices=tuple(ARMS), nargs="+", default=["sesa"], help=f"one or more of {arms}")
     parser.add_argument("--rounds", type=int, help="rounds")
     parser.add_argument("--challenger-steps", type=int, help="optimiser steps of the challenger in a round")
     parser.add_argument("--solver-steps", type=int, help="optimiser steps of the solver in a round")
@@ -210,7 +224,9 @@ def arguments() -> argparse.ArgumentParser:
         parser.add_argument(f"--{seat}", help=f"spec of the model that {why}")
     parser.add_argument("--concurrency", type=int, help="rollouts of the frozen solver at once; default: all")
     parser.add_argument("--report-to", nargs="*", help="trackers of TRL: wandb, tensorboard, trackio")
-    parser.add_argument("--seed", type=int, default=0, help="decides weights, questions and sampling")
+    parser.add_argument(
+        "--seed", type=int, nargs="+", default=[0], help="decides weights, questions and sampling; several: --tiny"
+    )
     parser.add_argument("--out", type=Path, help="run folder; default: runs/train-sesa-<name>-<seed>")
     parser.add_argument("--start", type=Path, help="with --tiny: where warm starts are kept, for several arms")
     plan.add_arguments(parser)
@@ -221,7 +237,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; exit code 2 where it cannot work, with one sentence."""
     given = arguments().parse_args(argv)
     try:
-        check_seed(given.seed)
+        for seed in given.seed:
+            check_seed(seed)
         planned = None
         if given.preset:
             planned = plan.make(presets.sesa(given.preset), **{name: getattr(given, name) for name in PLAN})
@@ -231,7 +248,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(planned.text())
             return 0
         require_trl()
-        out = given.out or Path("runs") / f"train-sesa-{given.preset or f'tiny-{given.arm}'}-{given.seed}"
+        if given.preset and len(given.arm) * len(given.seed) > 1:
+            raise BadInput("a preset trains one arm with one seed; several of them are for --tiny")
+        what = given.preset or f"tiny-{'-'.join(given.arm)}"
+        out = given.out or Path("runs") / f"train-sesa-{what}-{'-'.join(map(str, given.seed))}"
         if planned is None:
             tiny(given, out)
         else:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from metagym.errors import RunError
 from metagym.journal import Journal
 from metagym.runs.folder import write_atomically
 from metagym_trainers.sesa.evaluate import Outcomes, rates, table
@@ -86,6 +88,43 @@ def figure(folder: Path, records: Mapping[str, Any], title: str) -> Path:
     path = folder / FIGURE
     made.savefig(path, dpi=120)
     return path
+
+
+def arms_table(runs: Mapping[tuple[str, int], Path]) -> str:
+    """Arms beside each other over seeds, as Markdown: the median, and the smallest and largest value.
+
+    Args:
+        runs: (arm, seed) to the folder of a run at its end.
+
+    Raises:
+        StoreError: A folder holds no records.
+        RunError: A run is not at its end.
+    """
+    columns = ("start", "off", "on", "placebo")
+    lines = ["| arm | runs | untrained | off | on | placebo | on - off |", "|---|---|---|---|---|---|---|"]
+    for name in dict.fromkeys(arm for arm, _ in runs):
+        rows = [_ended(folder) for (arm, _), folder in runs.items() if arm == name]
+        gains = [row["on"] - row["off"] for row in rows if row["on"] is not None and row["off"] is not None]
+        cells = [_spread([row[column] for row in rows]) for column in columns] + [_spread(gains)]
+        lines.append(f"| {name} | {len(rows)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _ended(folder: Path) -> dict[str, float | None]:
+    """Held-out accuracy of a finished run: untrained, and by deployment; None where there is none."""
+    records = read_records(folder)
+    count = len(rounds(records))
+    row = {"start": accuracy(records.get("start/held-out")), "placebo": accuracy(records.get("placebo/held-out"))}
+    for name in ("off", "on"):
+        row[name] = accuracy(records.get(f"round/{count - 1}/{name}/held-out"))
+    if row["off"] is None:
+        raise RunError(f"{folder} holds no run at its end")
+    return row
+
+
+def _spread(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{median(known):.3f} [{min(known):.3f}, {max(known):.3f}]" if known else "-"
 
 
 def read_records(folder: Path) -> dict[str, Any]:

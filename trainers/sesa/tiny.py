@@ -7,6 +7,7 @@ seconds of supervised steps on the form of questions and plans, in which a fourt
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ SETTINGS = SelfPlaySettings(
     solver_steps=20,
     questions=96,
     rollouts=8,
-    reward=RewardSettings(penalty=-0.5, repetition=0.5),
+    reward=RewardSettings(penalty=-0.5, repetition=1.0),
 )
 """Settings of the toy."""
 
@@ -52,7 +53,7 @@ def arguments(generations: int, groups: int, length: int, **more: Any) -> dict[s
         "lr_scheduler_type": "constant",
         "loss_type": "grpo",
         "scale_rewards": "none",
-        "entropy_coef": 0.01,
+        "entropy_coef": 0.03,
         "beta": 0.0,
         "top_k": 0,
         "logging_steps": 1,
@@ -88,7 +89,10 @@ def warmed(folder: Path, seed: int, steps: Mapping[str, int] = WARM_STEPS) -> di
         draft = target.with_name(f".{name}-{os.getpid()}")
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
-        os.replace(draft, target)
+        try:
+            os.replace(draft, target)
+        except OSError:  # another process has made the same meanwhile
+            shutil.rmtree(draft)
     return found
 
 
@@ -117,7 +121,9 @@ def tiny_play(
     """
     models = warmed(start, seed, steps)
     tokenizer = word_tokenizer(relations.VOCABULARY)
-    challenger = Seat(str(models["challenger"]), tokenizer, arguments(32, 2, relations.HOPS + 2, **more))
+    # A challenger that learns faster, or is less free, comes to ask of a few words alone before the solver knows others.
+    slow = {"learning_rate": 5e-4, "entropy_coef": 0.05}
+    challenger = Seat(str(models["challenger"]), tokenizer, arguments(32, 2, relations.HOPS + 2, **{**slow, **more}))
     solver = Seat(str(models["solver"]), tokenizer, arguments(8, 16, relations.HOPS + 1, **more))
     chosen = arm(replace(settings, seed=seed), arm_name)
     return SelfPlay(RelationsWorld(tokenizer), chosen, challenger, solver, folder, dedup=1.0, on_event=on_event)
