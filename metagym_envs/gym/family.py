@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
-from metagym_wrappers import StepBudget, SuccessFrom, TextAction, TextObservation
 
 from metagym.errors import BadInput
 from metagym.tasks import Task, TaskSet
 from metagym_envs.gym.making import EnvLike, id_of, make_env
 from metagym_envs.gym.seeds import read_seeds
+from metagym_wrappers import StepBudget, SuccessFrom, TextAction, TextObservation
 
 SPLITS = ("train", "valid")
 SEEDS = "0-999"

@@ -23,15 +23,21 @@ _GRID = re.compile(r"(?:^[SFHG\[\]]+$\n?)+", re.MULTILINE)
 def see(observation: Any, env: Any) -> str:
     """The map with the agent's cell in brackets, and how the ice is."""
     lake = env.unwrapped
-    row, column = divmod(int(observation), lake.ncol)
-    rows = [[letter.decode() for letter in line] for line in lake.desc.tolist()]
-    here = rows[row][column]
-    rows[row][column] = f"[{here}]"
-    slippery = len(lake.P[0][0]) > 1 or any(len(outcomes[0]) > 1 for outcomes in lake.P.values())
+    at = int(observation)
+    return _told(lake.desc.tobytes(), lake.ncol, at, len(lake.P[at][0]) > 1)
+
+
+@lru_cache(maxsize=4096)
+def _told(letters: bytes, width: int, at: int, slippery: bool) -> str:
+    row, column = divmod(at, width)
+    text = letters.decode()
+    here = text[at]
+    marked = [f"[{letter}]" if number == at else letter for number, letter in enumerate(text)]
+    rows = ["".join(marked[first : first + width]) for first in range(0, len(marked), width)]
     told = {"H": "You fell into a hole.", "G": "You reached the goal."}.get(here)
-    if told is None:
+    if told is None:  # on ice one knows how it is
         told = f"The ice is {'slippery' if slippery else 'firm'}. You are at row {row}, column {column}."
-    return "\n".join((told, *map("".join, rows)))
+    return "\n".join((told, *rows))
 
 
 def _step(grid: tuple[str, ...], cell: Cell, move: str) -> Cell:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import gymnasium
-from metagym_wrappers import ActionReader, SuccessFrom
 
 from metagym.chat import ChatModel, Request, scripted
 from metagym.errors import BadInput
@@ -19,6 +18,7 @@ from metagym_envs.gym.family import SEEDS, SPLITS, VALID_SEEDS, Layers, Opener, 
 from metagym_envs.gym.known import WORLDS
 from metagym_envs.gym.making import EnvLike, checked_kwargs, id_of, make_env
 from metagym_envs.gym.world import World
+from metagym_wrappers import ActionReader, SuccessFrom
 
 NAME = "Gymnasium"
 STEPS = 100

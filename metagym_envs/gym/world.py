@@ -9,13 +9,13 @@ from typing import Any
 
 import gymnasium
 from gymnasium import Space, spaces
-from metagym_wrappers import ActionReader
 
 from metagym.families import Family
 from metagym_envs.alfworld.rules.reader import Intent
 from metagym_envs.gym.family import SPLITS, Arguments, Layers, Opener, as_json, seeds_of
 from metagym_envs.gym.making import newest
 from metagym_envs.gym.stand_ins import Advice, actor, reflector
+from metagym_wrappers import ActionReader
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,7 @@ def test_a_run_takes_it_by_its_options() -> None:
     assert family.versions["env_id"] == "Blackjack-v1" and len(family.task_set("train")) == 10
 
 
+@pytest.mark.slow
 def test_worker_processes_play_it() -> None:
     family = metagym.family_from_gymnasium("FrozenLake-v1", env_kwargs={"is_slippery": False})
     tasks = family.task_set("train")[:2]

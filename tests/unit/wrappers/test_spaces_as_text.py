@@ -11,15 +11,15 @@ import pytest
 from gymnasium import Space, spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from metagym.episodes import Repair
+from metagym.errors import BadInput
+from metagym.spaces import FreeText
 from metagym_wrappers.actions import ActionReader
 from metagym_wrappers.plain import Unfit, from_plain, to_plain
 from metagym_wrappers.rendering import has_text_form, renderer
 from metagym_wrappers.text_observation import plain_ansi
 from metagym_wrappers.wording import describe, schema
-
-from metagym.episodes import Repair
-from metagym.errors import BadInput
-from metagym.spaces import FreeText
 from tests.unit.wrappers.strategies import any_space, equal
 
 MODEST = settings(max_examples=60, deadline=None)

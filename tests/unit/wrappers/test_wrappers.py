@@ -14,6 +14,9 @@ import pytest
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, WrapperSpec
 from gymnasium.utils.env_checker import check_env
+
+from metagym.errors import BadInput
+from metagym.spaces import FreeText
 from metagym_wrappers import (
     ChoiceList,
     HistoryWindow,
@@ -26,9 +29,6 @@ from metagym_wrappers import (
     parse_predicate,
 )
 from metagym_wrappers.tool_calls import call_text
-
-from metagym.errors import BadInput
-from metagym.spaces import FreeText
 
 LAKE_NAMES = ["left", "down", "right", "up"]
 
