@@ -252,7 +252,7 @@ class SesaPreset(Preset):
         rollouts: Rollouts of the solver per question, n of the success rate.
         shape: The challenger's reward (`metagym.sesa.shaping.load_shape`).
         bank: Whether the solver has a skill bank.
-        card_dropout: Share of training rollouts whose cards are left out, in [0, 1]; the weights must learn too.
+        card_dropout: Chance that a found card is left out of a training prompt, in [0, 1]; the weights must learn too.
         topk: Passages per search.
         max_turns: Turns that may search.
         retrieve_k: Cards per question.

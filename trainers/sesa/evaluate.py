@@ -26,13 +26,20 @@ PAIRS = (("start", "off"), ("start", "on"), ("off", "on"), ("placebo", "on"))
 
 @contextmanager
 def greedy(trainer: Any) -> Iterator[None]:
-    """Lets the model of a trainer take the most likely token, for an evaluation in its process."""
-    config = trainer.generation_config
-    before, config.do_sample = config.do_sample, False
+    """Lets the model of a trainer take the most likely token, for an evaluation in its process.
+
+    A policy behind a server of its own is not touched: it is evaluated at the temperature that it is trained at.
+    """
+    if trainer.use_vllm:
+        holder, name, value = trainer.vllm_generation, "temperature", 0.0
+    else:
+        holder, name, value = trainer.generation_config, "do_sample", False
+    before = getattr(holder, name)
+    setattr(holder, name, value)
     try:
         yield
     finally:
-        config.do_sample = before
+        setattr(holder, name, before)
 
 
 async def held_out(

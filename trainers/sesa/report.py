@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metagym.errors import RunError
 from metagym.journal import Journal
 from metagym.runs.folder import write_atomically
 from metagym_trainers.sesa.evaluate import Outcomes, rates, table
-from metagym_trainers.sesa.selfplay import RECORDS, SelfPlay
+from metagym_trainers.sesa.state import RECORDS
+
+if TYPE_CHECKING:
+    from metagym_trainers.sesa.selfplay import SelfPlay
 
 TABLE, FIGURE = "evaluation.md", "rounds.png"
 

@@ -44,11 +44,9 @@ from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
 from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
 from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
 from metagym_trainers.sesa.settings import SelfPlaySettings
-from metagym_trainers.sesa.state import State, load_rows, load_state, save_rows, save_state
+from metagym_trainers.sesa.state import BANK, RECORDS, ROWS, State, load_rows, load_state, save_rows, save_state
 from metagym_trainers.sesa.world import Asked, Question, World
 from metagym_trainers.tracking import Tracker
-
-BANK, RECORDS, ROWS = "bank", "records.jsonl", "rows-{}.json"
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,8 @@ class SelfPlay:
         if self.bank is not None:
             if self.state.bank is None:
                 self.bank.deny(sha256=sorted(question_sha256(one.text) for one in world.held_out))
-                self._moved()
+                self.state = replace(self.state, bank=bank_state(self.bank))
+                save_state(self.folder, self.state)
             expect(self.bank, self.state.bank)
 
         tracker = Tracker(self.folder / "solver", every=settings.solver_steps)
@@ -284,8 +283,8 @@ class SelfPlay:
                 "cards": None if self.bank is None else len(self.bank),
             },
         )
-        self.state = replace(self.state, phase="solve", success=success)
-        self._moved()
+        bank = None if self.bank is None else bank_state(self.bank)
+        self.state = replace(self.state, phase="solve", success=success, bank=bank)
 
     def _asked(self, rows: Sequence[Row], seed: int) -> list[Challenge]:
         policy = self.asking.serve(self.trainers["challenger"])
@@ -390,13 +389,6 @@ class SelfPlay:
             name = f"{key}/again-{again}"
         self.records.append(name, value)
         self.on_event(name, value)
-
-    def _moved(self) -> None:
-        """Notes where the bank stands; the state is saved by whoever moves it on."""
-        if self.bank is not None:
-            self.state = replace(self.state, bank=bank_state(self.bank))
-            if self.state == State(self.state.settings, bank=self.state.bank):
-                save_state(self.folder, self.state)
 
 
 def _verdict(challenge: Challenge) -> str:

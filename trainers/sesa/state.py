@@ -19,7 +19,7 @@ from metagym_trainers.sesa.rollouts import Row
 from metagym_trainers.sesa.world import Question
 
 Phase = Literal["challenge", "ask", "solve"]
-FILE = "selfplay.json"
+FILE, BANK, RECORDS, ROWS = "selfplay.json", "bank", "records.jsonl", "rows-{}.json"
 FORMAT = 1
 
 

@@ -121,7 +121,7 @@ def tiny_play(
     """
     models = warmed(start, seed, steps)
     tokenizer = word_tokenizer(relations.VOCABULARY)
-    # A challenger that learns faster, or is less free, comes to ask of a few words alone before the solver knows others.
+    # One that learns faster, or is less free, comes to ask of a few words alone before the solver knows the others.
     slow = {"learning_rate": 5e-4, "entropy_coef": 0.05}
     challenger = Seat(str(models["challenger"]), tokenizer, arguments(32, 2, relations.HOPS + 2, **{**slow, **more}))
     solver = Seat(str(models["solver"]), tokenizer, arguments(8, 16, relations.HOPS + 1, **more))
