@@ -17,6 +17,7 @@ def register() -> None:
     register_family("SearchQA", "metagym_envs.searchqa:SearchQA", actor="rules")
     register_family("Reasoning", "metagym_envs.reasoning:Reasoning")
     register_family("TextWorld", "metagym_envs.textworld:TextWorld")
+    register_family("Games", "metagym_envs.games:Games")
     register_family("MiniHack", "metagym_envs.minihack:MiniHack", actor="rules")
     register_family("Gymnasium", "metagym_envs.gym:from_gymnasium")
     if "MetaGym/ICT-v0" not in registry:  # the short form: env_id= names the environment

@@ -1,0 +1,176 @@
+"""Which of TextArena's games are played here, and why the others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from metagym.errors import BadInput, UnknownName
+from metagym_envs.games import mended, moves
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game of TextArena.
+
+    Attributes:
+        name: As in TextArena's ids, without the version.
+        folder: Its folder in ``textarena.envs``; the class is named after it.
+        seats: 1 or 2.
+        settings: Of its constructor.
+        legal: ``legal(engine) -> moves``; None where there are too many to list.
+        solved: ``solved(engine)``: whether a game of one seat is solved; None where the engine's reward of 1 says so.
+        visible: Everybody sees everything and nothing is left to chance: a move can be tried on a copy.
+        variants: By split, settings that make up its tasks, for a game in which a seed changes nothing.
+        mend: Makes a class of the engine keep its own rules.
+    """
+
+    name: str
+    folder: str
+    seats: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    legal: Callable[[Any], list[str]] | None = None
+    solved: Callable[[Any], bool] | None = None
+    visible: bool = False
+    variants: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    mend: Callable[[type[Any]], type[Any]] | None = None
+
+
+def _tile_is_there(env: Any) -> bool:
+    return bool(env._max_tile() >= env.target_tile)  # the engine pays 1.0 for enough smaller tiles as well
+
+
+def _disks(count: int) -> dict[str, int]:
+    return {"num_disks": count, "max_turns": 2 ** (count + 1) - 2}  # twice the shortest solution, as TextArena has it
+
+
+GAMES: Mapping[str, Game] = {
+    game.name: game
+    for game in (
+        Game("2048", "Game2048", 1, {"target_tile": 128}, moves.twenty_forty_eight, _tile_is_there),
+        Game("FrozenLake", "FrozenLake", 1, {"size": 6, "num_holes": 8}, moves.frozen_lake),
+        Game("GuessTheNumber", "GuessTheNumber", 1, {"min_number": 1, "max_number": 10_000, "max_turns": 20}),
+        Game("LightsOut", "LightsOut", 1, {"size": 5, "max_turns": 50}, moves.lights_out),
+        Game(
+            "Mastermind",
+            "Mastermind",
+            1,
+            {"code_length": 5, "num_numbers": 8, "max_turns": 20, "duplicate_numbers": False},
+        ),
+        Game(
+            "Minesweeper",
+            "Minesweeper",
+            1,
+            {"rows": 8, "cols": 8, "num_mines": 10, "max_turns": 100},
+            moves.minesweeper,
+            lambda env: bool(env._is_solved()),
+        ),
+        Game("Secretary", "Secretary", 1, {"N": 10}, moves.secretary),
+        Game("Sokoban", "Sokoban", 1, {"dim_room": (6, 6), "num_boxes": 2, "max_turns": 100}, moves.sokoban),
+        Game("Sudoku", "Sudoku", 1, {"clues": 60, "max_turns": 100}),
+        Game("ThreeCardMonte", "ThreeCardMonte", 1, {"num_cups": 3, "steps": 10}, moves.three_card_monte),
+        Game(
+            "TowerOfHanoi",
+            "TowerOfHanoi",
+            1,
+            {},
+            moves.tower_of_hanoi,
+            variants={"train": (_disks(3), _disks(4)), "valid": (_disks(5),), "test": (_disks(6),)},
+        ),
+        Game("ConnectFour", "ConnectFour", 2, {"num_rows": 6, "num_cols": 7}, moves.connect_four, visible=True),
+        Game("KuhnPoker", "KuhnPoker", 2, {"max_rounds": 3}, moves.kuhn_poker, mend=mended.kuhn_poker),
+        Game("LiarsDice", "LiarsDice", 2, {"num_dice": 5}, moves.liars_dice),
+        Game("Nim", "Nim", 2, {"piles": [4, 2, 3, 7]}, moves.nim, visible=True),
+        Game("Othello", "Othello", 2, {"board_size": 6}, moves.othello),
+        Game("PigDice", "PigDice", 2, {"winning_score": 50, "max_turns": 50}, moves.pig_dice),
+        Game("TicTacToe", "TicTacToe", 2, {}, moves.tic_tac_toe, visible=True),
+        Game("WildTicTacToe", "WildTicTacToe", 2, {}, moves.wild_tic_tac_toe, visible=True),
+    )
+}
+"""The games by name. Settings are ours where TextArena's own leave hardly more games than a split has tasks."""
+
+_WORDS = "it needs word lists of NLTK that are no part of any package, and its module fetches them when imported"
+_JUDGE = "a language model behind a web service is a part of its rules"
+_NEWER = "its module is a syntax error before Python 3.12, and MetaGym keeps to games that run on all its Pythons"
+_TALK = "its players talk freely, so that no script can sit in the other seat"
+_MANY = "it needs three seats or more"
+_UNSEEN = "it is in TextArena without being registered there"
+_UNCHECKED = "it has not been checked here: its rules, its payment and its legal moves"
+
+OUT: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "Codenames", "DontSayIt", "Hangman", "LetterAuction", "SpellingBee", "WordChains", "WordLadder",
+            "WordSearch", "Wordle",
+        ),
+        _WORDS,
+    ),
+    **dict.fromkeys(("Debate", "GuessWho", "ScenarioPlanning", "TwentyQuestions"), _JUDGE),
+    **dict.fromkeys(
+        ("Checkers", "Chess", "IteratedStagHunt", "Klondike", "ReverseTicTacToe", "UltimateTexasHoldem"), _NEWER
+    ),
+    **dict.fromkeys(
+        (
+            "IteratedPrisonersDilemma", "IteratedUltimatumGame", "NewRecruit", "SimpleBlindAuction",
+            "SimpleNegotiation", "Taboo", "TruthAndDeception", "TwoDollar", "UsedCarNegotiation",
+        ),
+        _TALK,
+    ),
+    **dict.fromkeys(
+        (
+            "BlindAuction", "CharacterConclave", "Diplomacy", "MarketEntryGame", "Negotiation", "Poker",
+            "PublicGoodsGame", "ScorableGames", "SecretMafia", "SettlersOfCatan", "Snake", "Surround",
+            "ThreePlayerGOPS", "ThreePlayerIPD", "ThreePlayerTicTacToe",
+        ),
+        _MANY,
+    ),
+    **dict.fromkeys(("Coup", "Hanabi", "ImTheBoss", "LeTruc", "TwoRoomsAndABoom"), _UNSEEN),
+    **dict.fromkeys(
+        (
+            "Alquerque", "Battleship", "Briscola", "Chopsticks", "ColonelBlotto", "Crosswords", "Crusade",
+            "Cryptarithm", "GameOfPureStrategy", "GermanWhist", "Golf", "HighSociety", "IndianPoker",
+            "IteratedMatchingPennies", "IteratedRockPaperScissors", "IteratedTwoThirdsAverage", "LinesOfAction",
+            "LogicPuzzle", "MemoryGame", "QuantumTicTacToe", "RushHour", "Santorini", "Set", "SimpleTak", "Slitherlink",
+            "SpiteAndMalice", "Stratego", "Tak", "UltimateTicTacToe",
+        ),
+        _UNCHECKED,
+    ),
+    "BabyAiText": "it needs gym-minigrid and babyai_text, which are no part of TextArena",
+    "Bandit": "a wrong last choice is paid its regret, so that worse choices earn more",
+    "Blackjack": "there is no solved game, only a share of hands won by luck",
+    "Breakthrough": "a diagonal step is for captures only, so that a blocked side has no legal move and loses by it",
+    "Countdown": "nothing says that its target can be reached",
+    "FifteenPuzzle": "solving it crashes the engine, and half of its boards cannot be solved",
+    "LeducHoldem": "a raise costs who calls it more than who made it, and the order of moves in its texts varies",
+    "PegJump": "its table of jumps lacks jumps of the board and has some across no line",
+}  # fmt: skip
+"""Games that are not played here -> the reason, as the end of a sentence (TextArena 0.7.4)."""
+
+
+def find(name: str) -> Game:
+    """A game by its name.
+
+    Raises:
+        BadInput: TextArena has it and it is not played here; the sentence says why.
+        UnknownName: There is none.
+    """
+    if isinstance(name, str):
+        bare = name.split("-v", 1)[0]
+        if bare in GAMES:
+            return GAMES[bare]
+        if bare in OUT:
+            raise BadInput(f"TextArena's {bare} is not played here: {OUT[bare]}")
+    raise UnknownName(f"there is no game {name!r}; there are {', '.join(GAMES)}")
+
+
+def settings_for(game: Game, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Its settings with those that a caller gave.
+
+    Raises:
+        BadInput: It has no such setting.
+    """
+    for name in given:
+        if name not in game.settings:
+            raise BadInput(f"{game.name} has no setting {name!r}; it has {', '.join(game.settings) or 'none'}")
+    return {**game.settings, **given}
