@@ -21,14 +21,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from gymnasium import Space, spaces
-from metagym_wrappers.plain import Unfit, check_plain, from_plain, to_plain
-from metagym_wrappers.wording import describe, listed
 
 from metagym.checks import shown
 from metagym.episodes import Repair
 from metagym.errors import BadInput
 from metagym.families import Cleaned
 from metagym.spaces import FreeText
+from metagym_wrappers.plain import Unfit, check_plain, from_plain, to_plain
+from metagym_wrappers.wording import describe, listed
 
 OutOfRange = Literal["reject", "clip"]
 

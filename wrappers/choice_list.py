@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-from metagym_wrappers.actions import folded
-from metagym_wrappers.base import Answering, Step, needs_text
 
 from metagym.checks import shown
+from metagym_wrappers.actions import folded
+from metagym_wrappers.base import Answering, Step, needs_text
 
 
 class ChoiceList(Answering):

@@ -6,9 +6,9 @@ from collections import deque
 from typing import Any
 
 import gymnasium
-from metagym_wrappers.base import Recorded, Step, needs_text
 
 from metagym.checks import whole
+from metagym_wrappers.base import Recorded, Step, needs_text
 
 
 class HistoryWindow(Recorded):

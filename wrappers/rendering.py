@@ -47,15 +47,6 @@ def renderer(
     return _whole(space, None if names is None else tuple(names), max_items, digits)
 
 
-def has_text_form(space: Space[Any]) -> bool:
-    """Whether `renderer` knows the space."""
-    try:
-        renderer(space)
-    except BadInput:
-        return False
-    return True
-
-
 def _whole(space: Space[Any], names: tuple[str, ...] | None, max_items: int, digits: int) -> Render:
     """The renderer of a space that is no part of another."""
     if names is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-from metagym_wrappers.base import Recorded, Step, needs_text
 
 from metagym.checks import flag, whole
+from metagym_wrappers.base import Recorded, Step, needs_text
 
 
 class StepBudget(Recorded):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
-from metagym_wrappers.base import Recorded, Step
-from metagym_wrappers.predicates import parse_predicate
 
 from metagym.checks import shown
 from metagym.errors import BadInput
+from metagym_wrappers.base import Recorded, Step
+from metagym_wrappers.predicates import parse_predicate
 
 
 class SuccessFrom(Recorded):

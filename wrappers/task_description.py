@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-from metagym_wrappers.base import Recorded, Step, needs_text
 
 from metagym.checks import flag
 from metagym.errors import BadInput
+from metagym_wrappers.base import Recorded, Step, needs_text
 
 
 class TaskDescription(Recorded):

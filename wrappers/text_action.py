@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import gymnasium
-from metagym_wrappers.actions import MAX_LISTED, ActionReader, OutOfRange
-from metagym_wrappers.base import Answering, Step
-from metagym_wrappers.plain import Unfit
 
 from metagym.errors import BadInput
 from metagym.spaces import FreeText
+from metagym_wrappers.actions import MAX_LISTED, ActionReader, OutOfRange
+from metagym_wrappers.base import Answering, Step
+from metagym_wrappers.plain import Unfit
 
 Invalid = Literal["answer", "raise"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import gymnasium
-from metagym_wrappers.base import Recorded, Step, resolved
-from metagym_wrappers.rendering import DIGITS, MAX_ITEMS, Render, renderer
 
 from metagym.checks import whole
 from metagym.errors import BadInput
 from metagym.spaces import FreeText
+from metagym_wrappers.base import Recorded, Step, resolved
+from metagym_wrappers.rendering import DIGITS, MAX_ITEMS, Render, renderer
 
 Ansi = Literal["no", "also", "only"]
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 from gymnasium import spaces
-from metagym_wrappers.actions import ActionReader, OutOfRange
-from metagym_wrappers.base import Answering, Step
-from metagym_wrappers.plain import Unfit, from_plain
-from metagym_wrappers.wording import describe, schema
 
 from metagym.chat.tools import ToolParseMessage, parse_tool_arguments
 from metagym.checks import flag, shown
 from metagym.errors import BadInput
 from metagym.spaces import FreeText
+from metagym_wrappers.actions import ActionReader, OutOfRange
+from metagym_wrappers.base import Answering, Step
+from metagym_wrappers.plain import Unfit, from_plain
+from metagym_wrappers.wording import describe, schema
 
 _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _TOOL_NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -140,8 +139,3 @@ def _tool_name(name: str) -> str:
 def _sentence(message: str) -> str:
     """A message within a sentence of ours."""
     return message[:1].lower() + message[1:].rstrip(".")
-
-
-def call_text(name: str, **arguments: Any) -> str:
-    """The text of a call, as `ToolCalls` takes it."""
-    return json.dumps({"name": name, "arguments": arguments})

@@ -76,7 +76,7 @@ class Unseeded(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Takes one action."""
         *rest, info = self.env.step(action)
-        return *rest, {**info, "seed_honoured": False}  # type: ignore[return-value]
+        return *rest, {**info, "seed_honoured": False}
 
 
 @dataclass(frozen=True)

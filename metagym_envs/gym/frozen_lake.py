@@ -54,10 +54,14 @@ def _chances(grid: tuple[str, ...]) -> Mapping[Cell, float]:
     """The chance to reach the goal from each cell of slippery ice, by value iteration (a third for each outcome)."""
     cells = [(row, column) for row in range(len(grid)) for column in range(len(grid[0]))]
     value = {cell: float(_at(grid, cell) == "G") for cell in cells}
+    ice = [cell for cell in cells if _at(grid, cell) not in "GH"]
     for _ in range(200):
-        for cell in cells:
-            if _at(grid, cell) not in "GH":
-                value[cell] = max(_worth(grid, value, cell, move) for move in ACTIONS)
+        moved = 0.0
+        for cell in ice:
+            best = max(_worth(grid, value, cell, move) for move in ACTIONS)
+            moved, value[cell] = max(moved, abs(best - value[cell])), best
+        if moved < 1e-6:
+            break
     return value
 
 

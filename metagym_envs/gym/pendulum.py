@@ -107,7 +107,7 @@ def Pendulum(seeds: Any = SEEDS, valid_seeds: Any = VALID_SEEDS) -> Family:
 
     ## Episode end
     Truncated after 200 steps. Success: ``steps >= 200 and return > -400`` (upright for most of the time: an actor that
-    does nothing gets about -1,200).
+    acts at random gets about -1,200).
 
     ## Arguments
     * ``seeds``, ``valid_seeds``: seeds of the two splits, e.g. ``"0-999"``.

@@ -11,6 +11,7 @@ from benchmarks import wrappers
 from benchmarks.common import Report
 
 
+@pytest.mark.slow
 def test_it_gives_finite_figures() -> None:
     report = wrappers.report(repeats=1, steps=60, episodes=20)
     assert [figure.unit for figure in report.figures] == ["us", "us", "us", "us", "x", "KiB"]

@@ -17,7 +17,7 @@ from metagym.errors import BadInput
 from metagym.spaces import FreeText
 from metagym_wrappers.actions import ActionReader
 from metagym_wrappers.plain import Unfit, from_plain, to_plain
-from metagym_wrappers.rendering import has_text_form, renderer
+from metagym_wrappers.rendering import renderer
 from metagym_wrappers.text_observation import plain_ansi
 from metagym_wrappers.wording import describe, schema
 from tests.unit.wrappers.strategies import any_space, equal
@@ -131,13 +131,19 @@ class Things(Space[object]):
 def test_spaces_of_strangers() -> None:
     assert renderer(Words())("find the key") == "find the key"
     assert renderer(spaces.Dict({"mission": Words()}))({"mission": "go"}) == 'mission: "go"'
-    assert not has_text_form(Things()) and has_text_form(FreeText())
     with pytest.raises(BadInput, match="no text form"):
         renderer(spaces.Tuple((Things(),)))
     with pytest.raises(BadInput, match="key 'x' is .*no JSON form"):
         ActionReader(spaces.Dict({"x": Things()}))
+
+
+def test_graphs_of_other_things_than_arrays() -> None:
+    try:
+        space = spaces.Graph(spaces.Text(3), None)
+    except AssertionError:
+        pytest.skip("this Gymnasium refuses such graphs itself")
     with pytest.raises(BadInput, match="graph of Text"):
-        ActionReader(spaces.Graph(spaces.Text(3), None))
+        ActionReader(space)
 
 
 LAKE = ActionReader(spaces.Discrete(4), ["left", "down", "right", "up"], {"l": "left", "south": 1, "go north": "up"})

@@ -28,7 +28,11 @@ from metagym_wrappers import (
     ToolCalls,
     parse_predicate,
 )
-from metagym_wrappers.tool_calls import call_text
+
+
+def call_text(name: str, **arguments: Any) -> str:
+    return json.dumps({"name": name, "arguments": arguments})
+
 
 LAKE_NAMES = ["left", "down", "right", "up"]
 
