@@ -27,7 +27,7 @@ _PROBE = 5
 
 
 def from_gymnasium(
-    env_id: EnvLike = "FrozenLake-v1",
+    env_id: EnvLike = "CartPole-v1",
     env_kwargs: Mapping[str, Any] | None = None,
     seeds: Any = SEEDS,
     valid_seeds: Any = VALID_SEEDS,
