@@ -13,7 +13,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import adapters, imports, latency, overhead, sandbox, search, sesa, skills, spade, trainers, verdicts
+from benchmarks import (
+    adapters,
+    imports,
+    latency,
+    overhead,
+    sandbox,
+    search,
+    sesa,
+    skills,
+    spade,
+    trainers,
+    verdicts,
+    wrappers,
+)
 from benchmarks.common import Report, machine, machine_line
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "skills": skills.report,
     "sesa": sesa.report,
     "trainers": trainers.report,
+    "wrappers": wrappers.report,
     "alfworld_engine": adapters.engine_report,
     "stand_ins": adapters.stand_ins_report,
 }

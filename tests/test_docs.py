@@ -33,7 +33,8 @@ def test_the_family_of_the_page_works(tmp_path: Path) -> None:
     assert out.splitlines()[0] == "Corridor"
 
 
-PAGES = "README.md docs/quickstart.md docs/read_a_report.md docs/search.md docs/sesa.md docs/spade.md".split()
+_SNIPPETS = "quickstart any_gymnasium_env read_a_report search sesa spade"
+PAGES = ["README.md", *(f"docs/{name}.md" for name in _SNIPPETS.split())]
 
 
 @pytest.mark.parametrize("name", PAGES)
