@@ -38,7 +38,7 @@ from metagym_trainers import plan, presets, require_trl
 from metagym_trainers.recipes import SpadePreset
 from metagym_trainers.spade import SpadeCore, SpadeTraining, training_of
 
-TINY_STEPS, TINY_WARM, TINY_RUNGS = 500, 350, 32
+TINY_STEPS, TINY_WARM, TINY_RUNGS = 400, 300, 32
 TINY_NOTE = "A random model of 86,000 parameters on a toy: it shows that the trainer works, and nothing else."
 EVAL_PLAYS = 16
 """Plays of each program of an evaluation."""
@@ -60,6 +60,7 @@ class Job:
         evaluate: From trainer and policy to rows of the evaluation, by the name of what was measured.
         difficulty: From a line of generations.jsonl to a number for the curves; None where there is none.
         more: Further keyword arguments of `GRPOTrainer`.
+        policy: From the trainer to who samples; None for the trainer's own model.
         notes: Below the table.
     """
 
@@ -72,6 +73,7 @@ class Job:
     evaluate: Callable[[Any, Any], Scores]
     difficulty: Callable[[dict[str, Any]], float | None] = lambda line: None
     more: dict[str, Any] = field(default_factory=dict)
+    policy: Callable[[Any], Any] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -89,7 +91,7 @@ def tiny_job(given: argparse.Namespace) -> Job:
     example = partial(locks.example, seed=given.seed + 100)
     models.warm_start(model, tokenizer, example, steps=TINY_WARM, batch=48)
     config = locks.lock_config(given.pay, seed=given.seed)
-    training = SpadeTraining(config, generations=8, slots=3, hinted_slots=1, briefs=2, designer_scale=8.0)
+    training = SpadeTraining(config, generations=8, slots=3, hinted_slots=3, briefs=2, designer_scale=8.0)
     stage = locks.twin_stage if given.play == "twin" else locks.staged
     core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, stage=stage)
     ladders = {"unhinted": locks.rungs(TINY_RUNGS), "hinted": locks.rungs(TINY_RUNGS, hinted=True)}
@@ -139,8 +141,9 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
     from transformers import AutoTokenizer
 
     from metagym.chat import load
-    from metagym_trainers.policies import LocalPolicy
+    from metagym_trainers.policies import HTTPPolicy
     from metagym_trainers.recording import Limits
+    from metagym_trainers.spade import run
 
     world = int(os.environ.get("WORLD_SIZE", "1"))
     changes = {"corpus": given.corpus} if given.corpus else {}
@@ -176,10 +179,14 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
         more["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **presets.LORA)
 
     def evaluate(trainer: Any, policy: Any) -> Scores:
-        work = core.measure(programs, EVAL_PLAYS)
-        if not isinstance(policy, LocalPolicy):
-            raise BadInput("the evaluation samples the trainer's own model: use --generation transformers or colocate")
-        return {"unhinted": [found.plain.win_rate for found in policy.run(work)]}
+        found = run(policy, core.measure(programs, EVAL_PLAYS))
+        return {"unhinted": [estimate.plain.win_rate for estimate in found]}
+
+    def served(trainer: Any) -> HTTPPolicy:
+        """The same weights behind the server that TRL keeps in step; one that trains alone samples its own model."""
+        args = trainer.args
+        url = args.vllm_server_base_url or f"http://{args.vllm_server_host}:{args.vllm_server_port}"
+        return HTTPPolicy(f"{url}/v1", name, temperature=args.temperature)
 
     return Job(
         title=f"SPADE, {preset.name}: programs kept apart, win rate without a hint at the training temperature",
@@ -190,6 +197,7 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
         columns=[program.title for program in programs],
         evaluate=evaluate,
         more=more,
+        policy=served if given.generation == "server" else None,
         notes=tuple(preset.ours),
     )
 
@@ -200,7 +208,7 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
     from transformers import PrinterCallback
     from trl import GRPOConfig, GRPOTrainer
 
-    from metagym_trainers import RolloutReward, StateCallback, Tracker, latest_checkpoint
+    from metagym_trainers import LocalPolicy, RolloutReward, StateCallback, Tracker, latest_checkpoint
     from metagym_trainers.spade import SpadeRollout, check_geometry, grpo_settings, slots_dataset
 
     args = GRPOConfig(
@@ -219,8 +227,9 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
     folder = None
     if args.process_index == 0:
         folder = RunFolder.resume(out, manifest) if given.resume else RunFolder.create(out, manifest)
-    tracker = Tracker(out, every=25, decode=job.more["processing_class"].decode, seed=given.seed)
-    rollout = SpadeRollout(job.core, tracker=tracker, folder=out)
+    decode = job.more["processing_class"].decode
+    tracker = Tracker(out if folder is not None else None, every=25, decode=decode, seed=given.seed)
+    rollout = SpadeRollout(job.core, tracker=tracker, folder=out, policy=job.policy or LocalPolicy)
     trainer = GRPOTrainer(
         model=job.model,
         reward_funcs=RolloutReward(tracker),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from metagym_trainers.spade.core import Generation, SpadeCore
 from metagym_trainers.spade.paper import training_of
-from metagym_trainers.spade.rollout import SpadeRollout, check_geometry, grpo_settings, slots_dataset
+from metagym_trainers.spade.rollout import SpadeRollout, check_geometry, grpo_settings, run, slots_dataset
 from metagym_trainers.spade.settings import SpadeTraining
 from metagym_trainers.spade.worker import SpadeWorker
 
@@ -23,6 +23,7 @@ __all__ = [
     "SpadeWorker",
     "check_geometry",
     "grpo_settings",
+    "run",
     "slots_dataset",
     "training_of",
 ]

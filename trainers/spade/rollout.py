@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from metagym.checks import whole
 from metagym.errors import BadInput
 from metagym_trainers.checkpoints import JsonPart
 from metagym_trainers.convert import check_rows, rollout_columns
 from metagym_trainers.guards import check_config
-from metagym_trainers.policies import LocalPolicy, Policy
+from metagym_trainers.policies import HTTPPolicy, LocalPolicy, Policy
 from metagym_trainers.spade.core import Generation, SpadeCore
 from metagym_trainers.spade.records import Records
 from metagym_trainers.spade.settings import SpadeTraining
 from metagym_trainers.tracking import Tracker
+
+T = TypeVar("T")
 
 PROMPT = "spade"
 """Stands in the dataset for the prompts, which the rollout function writes itself."""
@@ -121,8 +123,7 @@ class SpadeRollout:
             raise BadInput("SPADE's rollout function is for training alone: evaluate with programs that are kept apart")
         policy = self.bind(trainer)
         check_rows(prompts, self.core.training.rows)
-        work = self.core.generate()
-        generation = policy.run(work) if isinstance(policy, LocalPolicy) else asyncio.run(work)
+        generation = run(policy, self.core.generate())
         rows = generation.episodes
         if self._tracker is not None:
             self._tracker.observe(rows, int(trainer.state.global_step), more=generation.metrics)
@@ -158,6 +159,26 @@ class SpadeRollout:
             else:
                 self.core.bind(policy, **more)
         return self._policy
+
+
+def run(policy: Policy, work: Coroutine[Any, Any, T]) -> T:
+    """Runs the work of a core to its end in this thread, and closes the connections that it opened.
+
+    Args:
+        policy: That the core is bound to.
+        work: E.g. `SpadeCore.generate` or `SpadeCore.measure`.
+    """
+    if isinstance(policy, LocalPolicy):
+        return policy.run(work)
+
+    async def closing() -> T:
+        try:
+            return await work
+        finally:
+            if isinstance(policy, HTTPPolicy):
+                await policy.aclose()
+
+    return asyncio.run(closing())
 
 
 def _says_something_else(record: logging.LogRecord) -> bool:

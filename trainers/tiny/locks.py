@@ -1,11 +1,11 @@
-"""Cipher locks: a tiny SPADE world in which one model of 90,000 parameters writes locks and opens them.
+"""Cipher locks: a tiny SPADE world in which one model of 86,000 parameters writes locks and opens them.
 
-The designer's whole language is ``lock FAMILY pin pin ...``: `compile_lock` makes of such a line a real environment
-program, which goes through the real sandbox and its validation as any other. A lock shows a sign for each pin; the key
-of a pin is the sign's image under the secret cipher of its family and place, which nothing but training can teach. The
-hint tells the colour of the right key for about half of the pins; which colour a key has belongs to the form of the
-answers and is part of the warm start. An agent's reply holds six words, so that locks of seven and eight pins are
-beyond every agent, hint or no hint, though their own solutions open them.
+The designer's whole language is ``lock pin pin ...``: `compile_lock` makes of such a line, for the family that was
+asked for, a real environment program, which goes through the real sandbox and its validation as any other. A lock shows
+a sign for each pin; the key of a pin is the sign's image under the secret cipher of its family and place, which nothing
+but training can teach. The hint tells the colour of the right key for about half of the pins; which colour a key has
+belongs to the form of the answers and is part of the warm start. An agent's reply holds six words, so that locks of
+seven and eight pins are beyond every agent, hint or no hint, though their own solutions open them.
 
 The filter for hints that give an answer away (`metagym.spade.leaks`) does not see through colours, and a hint of this
 world does tell a part of the answer: it stands in for the better player that a hint makes of a language model.
@@ -130,12 +130,11 @@ def lock_source(family: str, pins: int, kept: bool = False) -> str:
     )
 
 
-def pins_of(line: str, family: str) -> int | None:
+def pins_of(line: str) -> int | None:
     """The number of pins that a line of the designer asks for; None where it is no line of the language."""
     words = line.split()
-    pins = len(words) - 2
-    fits = words[:2] == ["lock", family] and 1 <= pins <= PINS and set(words[2:]) == {"pin"}
-    return pins if fits else None
+    pins = len(words) - 1
+    return pins if words[:1] == ["lock"] and 1 <= pins <= PINS and set(words[1:]) == {"pin"} else None
 
 
 def pins_in(source: str) -> int | None:
@@ -148,9 +147,9 @@ def _pins() -> dict[str, int]:
     return {lock_source(family, pins): pins for family in FAMILIES for pins in range(1, PINS + 1)}
 
 
-def line_of(family: str, pins: int) -> str:
+def line_of(pins: int) -> str:
     """The line that asks for a lock."""
-    return " ".join(["lock", family, *["pin"] * pins])
+    return " ".join(["lock", *["pin"] * pins])
 
 
 def compile_lock(reply: str, skill: str) -> str:
@@ -160,7 +159,7 @@ def compile_lock(reply: str, skill: str) -> str:
         reply: What the designer wrote.
         skill: The family that was asked for.
     """
-    pins = pins_of(reply, skill)
+    pins = pins_of(reply)
     return reply if pins is None else lock_source(skill, pins)
 
 
@@ -291,7 +290,7 @@ def example(number: int, seed: int = 0) -> tuple[list[dict[str, str]], str]:
         pins = 1
         while pins < PINS and draw.random() < 0.5:
             pins += 1
-        line = line_of(family, pins).split()
+        line = line_of(pins).split()
         if draw.random() < _BROKEN:
             at, other = draw.randrange(len(line)), draw.choice(WORDS)
             line = draw.choice(

@@ -71,13 +71,13 @@ class Locksmith:
 
 def pins(count: int) -> Callable[[str, int], str]:
     """A designer that always asks for as many pins."""
-    return lambda family, number: locks.line_of(family, count)
+    return lambda family, number: locks.line_of(count)
 
 
 def mixed(family: str, number: int) -> str:
     """A designer whose lines are broken, easy, hard and impossible in turn."""
     count = number % 4
-    return "lock ruby" if count == 0 else locks.line_of(family, (1, 3, 7)[count - 1])
+    return "lock ruby" if count == 0 else locks.line_of((1, 3, 7)[count - 1])
 
 
 def training(pay: str = "regret", **fields: Any) -> SpadeTraining:

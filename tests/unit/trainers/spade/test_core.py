@@ -110,7 +110,7 @@ def test_copies_of_a_program_share_its_plays_and_spare_slots_go_to_further_seeds
 
 
 def test_valid_programs_beyond_the_slots_are_unscored_and_not_worth_nothing() -> None:
-    found = one(bound(Locksmith(lambda family, number: locks.line_of(family, number % 7 + 1)), training(slots=1)))
+    found = one(bound(Locksmith(lambda family, number: locks.line_of(number % 7 + 1)), training(slots=1)))
     left = [slot for slot in found.slots if slot.design.ok and slot.played is None]
     assert found.metrics["spade/unplayed"] == len(left) > 0
     assert all(slot.paid is None for slot in left)

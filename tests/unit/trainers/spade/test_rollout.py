@@ -56,7 +56,7 @@ def form(number: int) -> tuple[list[dict[str, str]], str]:
     draw = rng(0, "form", number)
     family = draw.choice(locks.FAMILIES)
     if number % 2:
-        return locks.design_prompt(family), locks.line_of(family, draw.randint(1, 3))
+        return locks.design_prompt(family), locks.line_of(draw.randint(1, 3))
     pins = draw.randint(1, 3)
     observation = " ".join([family, *draw.choices(locks.SIGNS, k=pins), *["blank"] * (locks.PINS - pins)])
     return locks.play_prompt(family, pins, observation), " ".join(draw.choices(locks.KEYS, k=pins))
