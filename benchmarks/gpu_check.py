@@ -13,6 +13,7 @@ weights learn nothing in a few steps.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import copy
 import json
@@ -368,6 +369,7 @@ def train_ict(
         trainer.train()
         wall = time.perf_counter() - started
         servers.check()
+        asyncio.run_coroutine_threadsafe(reward.replays.aclose(), trainer.async_loop).result()
         findings.held(actor.alive(), "ICT: the actor's server is alive")
     watch.close(findings, "ICT", before, trainer.model, wall)
     known = [row["replay/seconds"] for row in watch.logs if "replay/seconds" in row]
@@ -448,7 +450,7 @@ def form(rows: Sequence[Mapping[str, Any]], seed: int) -> Callable[[int], tuple[
         draw = rng(seed, "check", number)
         if number % 4 == 1:
             family = draw.choice(locks.FAMILIES)
-            return locks.design_prompt(family), locks.line_of(family, draw.randint(1, 3))
+            return locks.design_prompt(family), locks.line_of(draw.randint(1, 3))
         if number % 4 == 3:
             return locks.example(number, seed)  # a play: every number that is no multiple of four
         tools = " ".join(draw.choice(ict_world.TOOLS) for _ in range(2))

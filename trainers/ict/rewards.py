@@ -157,7 +157,14 @@ class ReplayReward:
         first = next(iter(rows), None)
         if first is None or "replay" not in first:
             raise BadInput(_MISSING)
-        sync.run(self.replays.check(ReplaySpec.from_text(first["replay"])))
+        sync.run(self._checked(ReplaySpec.from_text(first["replay"])))
+
+    async def _checked(self, spec: ReplaySpec) -> None:
+        """Leaves nothing open on this loop, which is not the trainer's."""
+        try:
+            await self.replays.check(spec)
+        finally:
+            await self.replays.aclose()
 
 
 _MISSING = f"the dataset has no column 'replay': make rows with '{COMMAND}' and the dataset with ict_dataset(rows)"
