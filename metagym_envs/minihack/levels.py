@@ -121,7 +121,7 @@ BY_NAME: tuple[Kind, ...] = (
                 "Random-Full",
             )
         ),
-        why_not="kept for one's own studies: LavaCross holds the same skill",
+        why_not="LavaCross holds the same skill",
     ),
     Kind(
         "Freeze",

@@ -217,6 +217,32 @@ def test_hosts_in_processes_and_threads_play_the_same() -> None:
     assert told[0] == told[1] == told[2]
 
 
+@needs_engine
+@pytest.mark.slow
+@pytest.mark.parametrize(("trained", "scored"), [("ALFWorld", "MiniHack"), ("MiniHack", "ALFWorld")])
+def test_a_reflector_adapts_on_one_family_and_is_scored_on_the_other(trained: str, scored: str, tmp_path: Path) -> None:
+    arguments = f"ict eval --family {scored} --train-family {trained} --reflector rules=rules --meta-turns 2 "
+    arguments += f"--batch-size 2 --eval-tasks 4 --max-steps 10 -q --markdown --out {tmp_path / 'run'}"
+    done = subprocess.run(
+        [sys.executable, "-m", "metagym", *arguments.split()],
+        capture_output=True,
+        text=True,
+        cwd=HERE,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| all | rules |" in done.stdout
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert {"nle": "1.3.0", "minihack": "1.0.2"} in json_values(manifest)
+
+
+def json_values(data: object) -> list[object]:
+    """All values of a JSON document, at any depth."""
+    inner = list(data.values()) if isinstance(data, dict) else data if isinstance(data, list) else []
+    return [*inner, *(value for part in inner for value in json_values(part))]
+
+
 def test_without_the_extra_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.engine_versions.cache_clear()
     monkeypatch.setitem(sys.modules, "nle", None)  # as if it were not installed

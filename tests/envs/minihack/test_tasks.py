@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,18 @@ def test_every_level_stands_in_one_place() -> None:
     assert all(kind.why_not for kind in BY_NAME) and not any(kind.why_not for kind in POOL)
     assert not any(name.startswith(start) for name in names for start, _ in UNPLAYABLE)
     assert {short_name("MiniHack-Room-5x5-v0"), short_name(" Room-5x5 ")} == {"Room-5x5"}
+
+
+def test_the_page_tells_of_every_type_and_of_what_is_left_out() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "minihack.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for kind in POOL:
+        assert any(kind.type in row.split("|")[1] and ("held out" in row) == kind.held_out for row in rows), kind.type
+    for kind in BY_NAME:
+        named, why = kind.type.removesuffix("Big"), kind.why_not.partition(" (")[0][:25]
+        assert any(named in row.split("|")[1] and why in row for row in rows), kind.type
+    for start, _ in UNPLAYABLE:
+        assert any(start in row.split("|")[1] for row in rows), start
 
 
 def test_levels_are_named_in_several_ways() -> None:
