@@ -67,9 +67,8 @@ GAMES: Mapping[str, Game] = {
             lambda env: bool(env._is_solved()),
         ),
         Game("Secretary", "Secretary", 1, {"N": 10}, moves.secretary),
-        Game("Sokoban", "Sokoban", 1, {"dim_room": (6, 6), "num_boxes": 2, "max_turns": 100}, moves.sokoban),
+        Game("Sokoban", "Sokoban", 1, {"dim_room": (6, 6), "num_boxes": 2, "max_turns": 60}, moves.sokoban),
         Game("Sudoku", "Sudoku", 1, {"clues": 60, "max_turns": 100}),
-        Game("ThreeCardMonte", "ThreeCardMonte", 1, {"num_cups": 3, "steps": 10}, moves.three_card_monte),
         Game(
             "TowerOfHanoi",
             "TowerOfHanoi",
@@ -144,6 +143,7 @@ OUT: Mapping[str, str] = {
     "FifteenPuzzle": "solving it crashes the engine, and half of its boards cannot be solved",
     "LeducHoldem": "a raise costs who calls it more than who made it, and the order of moves in its texts varies",
     "PegJump": "its table of jumps lacks jumps of the board and has some across no line",
+    "ThreeCardMonte": "a forbidden move is paid a text in place of a number",
 }  # fmt: skip
 """Games that are not played here -> the reason, as the end of a sentence (TextArena 0.7.4)."""
 

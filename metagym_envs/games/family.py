@@ -65,7 +65,7 @@ def Games(
         splits=tuple(FIRST_SEEDS),
         clean=clean,
         instructions=INSTRUCTIONS,
-        max_steps=100,
+        max_steps=130,  # above the games' own limits, the largest of which are 101 and 126
         host="thread",  # some starts take tens of milliseconds to make
         versions={"textarena": version("textarena")},
         options={"games": list(names), "settings": given or None, "opponent": opponent, "seat": seat, "size": size},

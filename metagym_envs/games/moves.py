@@ -100,11 +100,6 @@ def minesweeper(env: Any) -> list[str]:
     ]
 
 
-def three_card_monte(env: Any) -> list[str]:
-    """The cups."""
-    return [f"[{cup}]" for cup in range(env.num_cups)]
-
-
 def secretary(env: Any) -> list[str]:
     """Take it or see the next."""
     return ["[accept]", "[continue]"]
