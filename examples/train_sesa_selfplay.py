@@ -109,7 +109,8 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
     from metagym_trainers.servers import GROUP_PORT, Servers
     from metagym_trainers.sesa.report import FIGURE, TABLE, write_report
     from metagym_trainers.sesa.search import SearchSettings, SearchWorld
-    from metagym_trainers.sesa.selfplay import Seat, SelfPlay
+    from metagym_trainers.sesa.selfplay import SelfPlay
+    from metagym_trainers.sesa.settings import Seat
 
     recipe = presets.sesa(given.preset)
     if recipe.bank and given.distiller is None:

@@ -118,7 +118,9 @@ class Phases:
         begin = self.latest(start, end)
         if start and begin is None:
             raise RunError(f"{self.checkpoint(start)} is gone: the {self.name} cannot go on from phase {number - 1}")
-        if begin != self.checkpoint(end):
+        if begin == self.checkpoint(end):  # killed after it was saved, and before that was noted
+            load_weights(self.trainer, begin)
+        else:
             self.trainer.train_dataset = Dataset.from_list([row.record for row in rows])
             self.stop.step = end
             set_seed(derive(self.seed, "phase", self.name) % 2**32)  # of the first phase; then the checkpoint's is read

@@ -12,8 +12,8 @@ and started again ends as an uninterrupted one, reward for reward.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,36 +36,16 @@ from metagym.sesa.shaping import load_shape, measure
 from metagym.sesa.skills import SkillBank
 from metagym.strictjson import plain_json
 from metagym_trainers.guards import check_config
-from metagym_trainers.policies import Policy
 from metagym_trainers.sesa.cards import CardDropout
 from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
 from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
 from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
 from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
 from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
-from metagym_trainers.sesa.settings import SelfPlaySettings
+from metagym_trainers.sesa.settings import Seat, SelfPlaySettings
 from metagym_trainers.sesa.state import BANK, RECORDS, ROWS, State, load_rows, load_state, save_rows, save_state
 from metagym_trainers.sesa.world import Asked, Question, World
 from metagym_trainers.tracking import Tracker
-
-
-@dataclass(frozen=True)
-class Seat:
-    """One of the two policies.
-
-    Attributes:
-        model: Folder or name of its start, or the model itself; each seat has one of its own.
-        tokenizer: Its tokenizer, with a prefix-preserving chat template.
-        args: Keyword arguments of its trainer's `GRPOConfig`; the driver sets folder, steps and the order of rows.
-        peft: A `peft` config, to train adapters alone; None for all weights.
-        policy: Samples it from its server; None samples the trainer's model in this process.
-    """
-
-    model: Any
-    tokenizer: Any
-    args: Mapping[str, Any]
-    peft: Any = None
-    policy: Policy | None = None
 
 
 class SelfPlay:
@@ -107,22 +87,35 @@ class SelfPlay:
         if challenger.model is solver.model and not isinstance(challenger.model, str | Path):
             raise BadInput("challenger and solver have parameters of their own: hand in two models, or two folders")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.state = load_state(self.folder, settings.to_json()) or State(settings.to_json())
+        self.records = Journal.open(self.folder / RECORDS, "w")  # its lock keeps a second run out of the folder
+        self.bank: SkillBank | None = None
+        self.trainers: dict[str, GRPOTrainer] = {}
+        try:
+            self.state = load_state(self.folder, settings.to_json()) or State(settings.to_json())
+            if settings.bank:
+                self._open_bank(embedder, dedup)
+            self._build(challenger, solver)
+            self._catch_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_bank(self, embedder: str, dedup: float | None) -> None:
         if self.state.bank is not None:  # what a killed run wrote past its state is set aside, and done again
             rewind(self.folder / BANK, self.state.bank["seq"])
-        self.records = Journal.open(self.folder / RECORDS, "w")
-        self.bank = SkillBank.open(self.folder / BANK, embedder, dedup) if settings.bank else None
-        if self.bank is not None:
-            if self.state.bank is None:
-                self.bank.deny(sha256=sorted(question_sha256(one.text) for one in world.held_out))
-                self.state = replace(self.state, bank=bank_state(self.bank))
-                save_state(self.folder, self.state)
-            expect(self.bank, self.state.bank)
+        self.bank = SkillBank.open(self.folder / BANK, embedder, dedup)
+        if self.state.bank is None:
+            self.bank.deny(sha256=sorted(question_sha256(one.text) for one in self.world.held_out))
+            self.state = replace(self.state, bank=bank_state(self.bank))
+            save_state(self.folder, self.state)
+        expect(self.bank, self.state.bank)
 
+    def _build(self, challenger: Seat, solver: Seat) -> None:
+        """Both trainers with what they call, the solver's first: the challenger's reward asks it."""
+        world, settings = self.world, self.settings
         tracker = Tracker(self.folder / "solver", every=settings.solver_steps)
         self.solving = SolverRollout(world, solver.policy, settings.concurrency, tracker)
         self.asking = ChallengerRollout(world, challenger.policy, settings.concurrency)
-        self.trainers: dict[str, GRPOTrainer] = {}
         steps = {"solver": settings.solver_steps, "challenger": settings.challenger_steps}
         reward: Any = SolverReward(self._told, tracker)
         self.trainers["solver"] = self._trainer("solver", solver, steps["solver"], reward, self.solving)
@@ -147,7 +140,6 @@ class SelfPlay:
             for name, count in steps.items()
             if count
         }
-        self._catch_up()
 
     def _trainer(self, name: str, seat: Seat, steps: int, reward: Any, rollout: Any) -> GRPOTrainer:
         fixed = {
@@ -176,10 +168,10 @@ class SelfPlay:
         )
 
     def _catch_up(self) -> None:
-        """Loads into both models what they had learnt where the run stands."""
+        """Loads what a policy had learnt where the run stands; the one whose phase it is loads its own checkpoint."""
         for name, phases in self.phases.items():
             done = self.state.round + (name == "challenger" and self.state.phase != "challenge")
-            if done:
+            if done and (name, self.state.phase) not in (("challenger", "challenge"), ("solver", "solve")):
                 load_weights(phases.trainer, phases.checkpoint(done * phases.steps))
                 publish(phases.trainer)
 

@@ -1,4 +1,4 @@
-"""Everything that decides a self-play beside the two trainers' own arguments, as one frozen value with a JSON form.
+"""Everything that decides a self-play: both seats, and what is beside them as one frozen value with a JSON form.
 
 SESA, SSP and the ablations are settings of one driver (`ARMS`); nothing else tells them apart.
 """
@@ -16,6 +16,7 @@ from metagym.sesa.maintenance import Upkeep
 from metagym.sesa.rounds import RewardSettings
 from metagym.sesa.shaping import check_rollouts, load_shape, shape_spec
 from metagym.sesa.solver import ROLLOUTS
+from metagym_trainers.policies import Policy
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,25 @@ class SelfPlaySettings:
     def to_json(self) -> dict[str, Any]:
         """The settings as a JSON object."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One of the two policies.
+
+    Attributes:
+        model: Folder or name of its start, or the model itself; each seat has one of its own.
+        tokenizer: Its tokenizer, with a prefix-preserving chat template.
+        args: Keyword arguments of its trainer's `GRPOConfig`; the driver sets folder, steps and the order of rows.
+        peft: A `peft` config, to train adapters alone; None for all weights.
+        policy: Samples it from its server; None samples the trainer's model in this process.
+    """
+
+    model: Any
+    tokenizer: Any
+    args: Mapping[str, Any]
+    peft: Any = None
+    policy: Policy | None = None
 
 
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

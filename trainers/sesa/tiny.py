@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from metagym.sesa.rounds import RewardSettings
-from metagym_trainers.sesa.selfplay import Seat, SelfPlay
-from metagym_trainers.sesa.settings import SelfPlaySettings, arm
+from metagym_trainers.sesa.selfplay import SelfPlay
+from metagym_trainers.sesa.settings import Seat, SelfPlaySettings, arm
 from metagym_trainers.tiny import relations
 from metagym_trainers.tiny.models import tiny_model, warm_start, word_tokenizer
 from metagym_trainers.tiny.relations import RelationsWorld
 
 SETTINGS = SelfPlaySettings(
     rounds=6,
-    challenger_steps=10,
+    challenger_steps=8,
     solver_steps=20,
     questions=96,
     rollouts=8,
-    reward=RewardSettings(penalty=-0.5, repetition=1.0),
+    reward=RewardSettings(penalty=-1.0, repetition=1.0),
 )
 """Settings of the toy."""
 
@@ -53,7 +53,7 @@ def arguments(generations: int, groups: int, length: int, **more: Any) -> dict[s
         "lr_scheduler_type": "constant",
         "loss_type": "grpo",
         "scale_rewards": "none",
-        "entropy_coef": 0.03,
+        "entropy_coef": 0.02,
         "beta": 0.0,
         "top_k": 0,
         "logging_steps": 1,
@@ -122,7 +122,7 @@ def tiny_play(
     models = warmed(start, seed, steps)
     tokenizer = word_tokenizer(relations.VOCABULARY)
     # One that learns faster, or is less free, comes to ask of a few words alone before the solver knows the others.
-    slow = {"learning_rate": 5e-4, "entropy_coef": 0.05}
+    slow = {"learning_rate": 5e-4, "entropy_coef": 0.03}
     challenger = Seat(str(models["challenger"]), tokenizer, arguments(32, 2, relations.HOPS + 2, **{**slow, **more}))
     solver = Seat(str(models["solver"]), tokenizer, arguments(8, 16, relations.HOPS + 1, **more))
     chosen = arm(replace(settings, seed=seed), arm_name)

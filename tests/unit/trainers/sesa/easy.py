@@ -15,7 +15,7 @@ from metagym.sesa.retrieval import SkillBlock
 from metagym.sesa.rounds import RewardSettings
 from metagym.sesa.skills import SkillBank
 from metagym_trainers.policies import Policy
-from metagym_trainers.sesa.settings import SelfPlaySettings
+from metagym_trainers.sesa.settings import Seat, SelfPlaySettings
 from metagym_trainers.sesa.world import Answered, Asked, Question
 from metagym_trainers.tiny import relations
 from metagym_trainers.tiny.models import tiny_model, word_tokenizer
@@ -97,7 +97,7 @@ def easy_play(
         warnings.simplefilter("ignore")
         from transformers import PrinterCallback
 
-        from metagym_trainers.sesa.selfplay import Seat, SelfPlay
+        from metagym_trainers.sesa.selfplay import SelfPlay
         from metagym_trainers.sesa.tiny import arguments
 
     tokenizer = word_tokenizer(relations.VOCABULARY)

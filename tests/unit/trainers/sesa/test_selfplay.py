@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from metagym.errors import BadInput, RunError
+from metagym.errors import BadInput, RunError, StoreLocked
 from metagym.sesa.cards import question_sha256
 from metagym.sesa.checkpoints import bank_state
 from tests.unit.trainers.sesa.easy import SETTINGS, EasyWorld, easy_play, rewards
@@ -153,7 +153,7 @@ def test_a_run_that_dies_within_a_phase_goes_on_at_its_last_checkpoint(
         if key == f"{role}/step/{step}/rewards":
             raise Died  # the step's rewards are on disk, its update never happens
 
-    saving = {"save_strategy": "steps", "save_steps": 1}
+    saving = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 1}  # the phase's first one is gone then
     with easy_play(tmp_path, on_event=die, **saving) as play, pytest.raises(Died):
         play.run()
     with easy_play(tmp_path, **saving) as play:
@@ -175,6 +175,35 @@ def test_cards_of_a_phase_that_did_not_end_are_set_aside(uninterrupted: dict[str
         assert bank_state(play.bank) == uninterrupted["bank"]
         assert rewards(play) == uninterrupted["rewards"]
     assert list((tmp_path / "bank" / "set-aside").iterdir())
+
+
+@pytest.mark.parametrize("at", ["ask", pytest.param("challenge", marks=pytest.mark.slow)])
+def test_a_run_that_dies_between_a_checkpoint_and_its_note_does_not_train_twice(
+    uninterrupted: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    from metagym_trainers.sesa import selfplay
+
+    save = selfplay.save_state
+
+    def die(folder: Path, state: Any) -> None:
+        if (state.round, state.phase) == (1, at):
+            raise KeyboardInterrupt
+        save(folder, state)
+
+    monkeypatch.setattr(selfplay, "save_state", die)
+    with easy_play(tmp_path) as play, pytest.raises(KeyboardInterrupt):
+        play.run()
+    monkeypatch.undo()
+    with easy_play(tmp_path) as play:
+        play.run()
+        assert rewards(play) == uninterrupted["rewards"] and bank_state(play.bank) == uninterrupted["bank"]
+        assert same(weights(play, "challenger"), uninterrupted["seen"][-1][0])
+        assert play.asking.calls + play.solving.calls < 8, "a phase that had ended was trained again"
+
+
+def test_a_second_run_in_the_same_folder_is_kept_out(tmp_path: Path) -> None:
+    with easy_play(tmp_path), pytest.raises(StoreLocked):
+        easy_play(tmp_path)
 
 
 def test_other_settings_cannot_go_on_in_a_folder(uninterrupted: dict[str, Any]) -> None:
@@ -200,7 +229,8 @@ def test_s27_the_evaluation_s_questions_make_no_cards_and_change_no_bank(uninter
 
 
 def test_one_model_for_both_seats_is_refused(tmp_path: Path) -> None:
-    from metagym_trainers.sesa.selfplay import Seat, SelfPlay
+    from metagym_trainers.sesa.selfplay import SelfPlay
+    from metagym_trainers.sesa.settings import Seat
     from metagym_trainers.sesa.tiny import arguments
     from metagym_trainers.tiny.models import tiny_model, word_tokenizer
     from metagym_trainers.tiny.relations import VOCABULARY

@@ -108,7 +108,7 @@ def test_a_plan_is_paid_for_the_entity_it_reaches_and_a_little_for_its_form(worl
     wrong = [other(plan[0]), *plan[1:]]
     found = attempt(world, question, plan, wrong, plan[:1], ["w1", "w2"])
     assert [one.success for one in found.episodes] == [True, False, False, False]
-    assert [one.ret for one in found.episodes] == pytest.approx([1.0, 0.1, 0.0, 0.0])
+    assert [one.ret for one in found.episodes] == pytest.approx([1.0, 0.3, 0.0, 0.0])
 
 
 def test_a_plan_that_was_cut_is_neither_right_nor_of_good_form(world: RelationsWorld) -> None:
