@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import gymnasium
 
-from metagym.checks import flag, settle, whole
 from metagym.errors import BadInput
 from metagym.seeding import check_seed
 from metagym.spaces import FreeText
@@ -18,6 +17,7 @@ from metagym_envs.minihack.engine import Game
 from metagym_envs.minihack.levels import Level
 from metagym_envs.minihack.questions import Item, Question
 from metagym_envs.minihack.screen import Screen, Seen, render
+from metagym_envs.minihack.tasks import whole_from_1
 
 Prompts = Literal["auto", "text"]
 MOST_KEYS = 8
@@ -52,8 +52,10 @@ class Settings:
         """Checks the values."""
         if self.prompts not in ("auto", "text"):
             raise BadInput(f"prompts is 'auto' or 'text', got {self.prompts!r}")
-        settle(self, "tell_goal", flag)
-        settle(self, "give_up_after", whole, 1, none=True)
+        if not isinstance(self.tell_goal, bool):
+            raise BadInput(f"tell_goal is True or False, got {self.tell_goal!r}")
+        if self.give_up_after is not None and not whole_from_1(self.give_up_after):
+            raise BadInput(f"give_up_after is a whole number from 1 on, or None, got {self.give_up_after!r}")
 
 
 class MiniHackGame(gymnasium.Env[str, str]):

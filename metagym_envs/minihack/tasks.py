@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from metagym.checks import shown, whole
 from metagym.errors import BadInput, NoTasks, UnknownName
 from metagym.tasks import Task, TaskSet
 from metagym_envs.minihack.engine import check_des
@@ -93,6 +92,11 @@ def _spread(levels: Sequence[Level], split: str, start: int, count: int) -> list
     ]
 
 
+def whole_from_1(value: object) -> bool:
+    """Whether a setting is a whole number, 1 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 def choose_levels(levels: str | Sequence[str] | None, per_type: int, commands: str, goal: str | None) -> Levels:
     """The levels that a family plays.
 
@@ -107,16 +111,15 @@ def choose_levels(levels: str | Sequence[str] | None, per_type: int, commands: s
         UnknownName: There is no such level.
         NoTasks: A folder holds none, or none is named.
     """
-    per_type = whole("tasks_per_type", per_type, 1)
-    if per_type > TRAIN_SEEDS:
-        raise BadInput(f"tasks_per_type is at most {TRAIN_SEEDS}, since training plays seeds 0 to {TRAIN_SEEDS - 1}")
+    if not whole_from_1(per_type) or per_type > TRAIN_SEEDS:
+        raise BadInput(f"tasks_per_type is 1 to {TRAIN_SEEDS}, since training plays seeds from 0 on, got {per_type!r}")
     if commands not in _BASES:
         raise BadInput(f"commands is 'skill' or 'navigation', got {commands!r}")
     if levels is None:
         return Levels(_pool(held_out=False), _pool(held_out=True), per_type)
-    names = [levels] if isinstance(levels, str) else list(levels)
+    names = [levels] if isinstance(levels, str) else list(levels) if isinstance(levels, Iterable) else [levels]
     if not all(isinstance(name, str) for name in names):
-        raise BadInput(f"levels are ids of MiniHack, .des files or folders of them, got {shown(levels)}")
+        raise BadInput(f"levels are ids of MiniHack, .des files or folders of them, got {levels!r:.100}")
     found = [level for name in names for level in _named(name, commands, goal)]
     if not found:
         raise NoTasks("levels names no level: give ids of MiniHack, .des files or folders of them, or leave it out")

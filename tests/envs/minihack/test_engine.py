@@ -237,6 +237,15 @@ def test_a_reflector_adapts_on_one_family_and_is_scored_on_the_other(trained: st
     assert {"nle": "1.3.0", "minihack": "1.0.2"} in json_values(manifest)
 
 
+@needs_engine
+def test_the_benchmark_measures_every_type_and_memory() -> None:
+    from benchmarks.minihack import report
+
+    found = report(repeats=1, steps=3, episodes=4, every=99, warm_up=2)
+    assert [figure.unit for figure in found.figures] == ["ms"] * 5 + ["MB"]
+    assert all(figure.value > 0 for figure in found.figures[:5]) and len(found.details["by_level_ms"]) == len(POOL)
+
+
 def json_values(data: object) -> list[object]:
     """All values of a JSON document, at any depth."""
     inner = list(data.values()) if isinstance(data, dict) else data if isinstance(data, list) else []

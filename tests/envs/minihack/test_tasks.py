@@ -62,6 +62,7 @@ def test_levels_are_named_in_several_ways() -> None:
         ([], NoTasks, "names no level"),
         (["Room-5x5", "MiniHack-Room-5x5-v0"], BadInput, "named twice"),
         ([3], BadInput, "levels are"),
+        (3, BadInput, "levels are"),
         ("missing.des", BadInput, "cannot be read"),
     ],
 )
