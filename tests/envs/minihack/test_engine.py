@@ -238,6 +238,7 @@ def test_a_reflector_adapts_on_one_family_and_is_scored_on_the_other(trained: st
 
 
 @needs_engine
+@pytest.mark.slow
 def test_the_benchmark_measures_every_type_and_memory() -> None:
     from benchmarks.minihack import report
 
