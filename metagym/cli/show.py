@@ -88,6 +88,7 @@ _EXTRAS = {
     "pettingzoo": ("views for PettingZoo", ("pettingzoo",)),
     "textworld": ("games that TextWorld makes", ("textworld",)),
     "reasoning": ("Reasoning Gym's questions", ("reasoning-gym",)),
+    "games": ("TextArena's games", ("textarena",)),
     "minihack": ("MiniHack, the real one", ("nle", "minihack")),
     "docs": ("the documentation site", ("mkdocs-material",)),
     "datasets": ("documents from a data set of the hub", ("datasets",)),
