@@ -211,16 +211,19 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
     from metagym_trainers import LocalPolicy, RolloutReward, StateCallback, Tracker, latest_checkpoint
     from metagym_trainers.spade import SpadeRollout, check_geometry, grpo_settings, slots_dataset
 
-    args = GRPOConfig(
-        output_dir=str(out / "checkpoints"),
-        seed=given.seed,
-        logging_steps=1,
-        save_strategy="steps",
-        save_total_limit=2,
-        report_to=given.report_to or "none",
-        disable_tqdm=True,
-        **(job.config | grpo_settings(job.training)),
-    )
+    try:
+        args = GRPOConfig(
+            output_dir=str(out / "checkpoints"),
+            seed=given.seed,
+            logging_steps=1,
+            save_strategy="steps",
+            save_total_limit=2,
+            report_to=given.report_to or "none",
+            disable_tqdm=True,
+            **(job.config | grpo_settings(job.training)),
+        )
+    except ValueError as error:  # no GPU, say
+        raise BadInput(f"TRL cannot train with these settings here: {error}") from error
     check_geometry(args, job.training)
     settings = {name: value for name, value in vars(given).items() if name not in ("out", "resume", "dry_run")}
     manifest = {**base_manifest(), "kind": "train-spade", "settings": settings, "config": job.config}

@@ -201,7 +201,8 @@ class SpadeCore:
         number, training = self.number, self.training
         before = self.memory.snapshot(before=number)
         self._booth.plays.clear()
-        fresh = number % self.config.interval == 0 or not self._batch
+        # A batch without a program would leave the generations up to the next regeneration with nothing to train on.
+        fresh = number % self.config.interval == 0 or not any(design.ok for design in self._batch)
         recorders: list[Recorder] = []
         if fresh:
             self._batch, recorders = await self._design(number, before)

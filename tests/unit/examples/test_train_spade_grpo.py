@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -80,6 +81,35 @@ def test_table_and_figure_tell_what_was_measured(script: ModuleType, tmp_path: P
     assert (tmp_path / "evaluation.md").read_text() in told
     assert "mean pins of a valid design" in (tmp_path / "curves.svg").read_text()
     assert "A toy." in told
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::RuntimeWarning")  # of others
+@pytest.mark.parametrize("more", [[], ["--lora"]])
+def test_a_preset_runs_from_end_to_end_on_a_tiny_model(
+    more: list[str], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metagym_trainers.tiny import locks, models
+
+    tokenizer = models.word_tokenizer(locks.WORDS, drop_unknown=True)
+    models.tiny_model(tokenizer, hidden=32, positions=512).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    whole = script.presets.spade("spade-4b-games")
+    recipe = replace(whole.recipe, generations=2, updates=1, max_completion=8, max_context=512, batches=2)
+    small = replace(whole, recipe=recipe, games=1, designer_tokens=8, hint_tokens=8, max_turns=2)
+    monkeypatch.setattr(script.presets, "spade", lambda name: small)
+    settings = type(recipe).settings
+    here = {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "dataloader_pin_memory": False}
+    monkeypatch.setattr(type(recipe), "settings", lambda *given, **more: settings(*given, **more) | here)
+    arguments = ["--preset", "spade-4b-games", "--model", str(tmp_path / "model"), "--generation", "transformers"]
+    out = tmp_path / "run"
+    assert script.main([*arguments, "--per-device", "4", "--save-steps", "1", "--out", str(out), *more]) == 0
+    lines = (out / "generations.jsonl").read_text().splitlines()
+    assert len(lines) == 2
+    assert sum(json.loads(lines[0])["rejected"].values()) == 2, "random words are no program"
+    table = (out / "evaluation.md").read_text()
+    assert "Number lock 1" in table and "| trained, unhinted | 0.00 |" in table
+    assert (out / "checkpoints" / "checkpoint-2" / "metagym" / "manifest.json").exists()
 
 
 @pytest.mark.slow

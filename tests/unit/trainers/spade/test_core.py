@@ -225,6 +225,15 @@ def test_between_regenerations_the_same_programs_are_played_without_hints_and_no
     assert any(row.reward is not None for row in rows_of(third, "designer"))
 
 
+def test_a_regeneration_without_a_program_is_made_again_at_once() -> None:
+    settings = SpadeTraining(replace(locks.lock_config(), interval=4), 8, 3, 1)
+    made = bound(Locksmith(lambda family, number: "ruby" if number < 8 else locks.line_of(2)), settings)
+    assert one(made).metrics["spade/valid"] == 0.0
+    second = one(made)
+    assert second.metrics["spade/valid"] == 1.0
+    assert all(row.reward is not None for row in rows_of(second, "designer"))
+
+
 def test_two_processes_have_briefs_of_their_own_and_equal_memories() -> None:
     pairs: list[list[Any]] = [[], []]
     sides = [core(training(slots=1)) for _ in range(2)]
