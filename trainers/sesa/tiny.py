@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from metagym.sesa.maintenance import Upkeep
 from metagym.sesa.rounds import RewardSettings
 from metagym_trainers.sesa.selfplay import SelfPlay
 from metagym_trainers.sesa.settings import Seat, SelfPlaySettings, arm
@@ -27,6 +28,8 @@ SETTINGS = SelfPlaySettings(
     questions=96,
     rollouts=8,
     reward=RewardSettings(penalty=-1.0, repetition=1.0),
+    # Cards need two witnesses here, and a young solver fails with right ones too: what would be retired are right cards.
+    upkeep=Upkeep(min_score=0.0),
 )
 """Settings of the toy."""
 
