@@ -24,8 +24,8 @@ from metagym.seeding import check_seed, derive
 from metagym_trainers.episodes import GroupKey, TokenEpisode, TurnSpan, scored, total
 from metagym_trainers.policies import Policy, Sample
 
-_PROBE = "metagym"
-"""Stands for a user's and an assistant's text where only what the template writes around them is looked at."""
+_ASKED, _SAID = "metagym-asked", "metagym-said"
+"""Stand for a user's and an assistant's text where only what the template writes around them is looked at."""
 
 _OPENINGS = 64
 """Openings, and continuations, that are kept."""
@@ -34,25 +34,26 @@ _OPENINGS = 64
 class Template:
     """The chat template of a tokenizer, as text: openings and continuations.
 
+    What a template writes before an assistant's text may change once the turn is an old one (Qwen3's puts an empty
+    block of thoughts before the last turn alone): it is not written again, what the policy saw stays. What it writes
+    behind that text must not change.
+
     Args:
-        tokenizer: With a chat template under which a longer conversation begins with a shorter one.
+        tokenizer: With a chat template that keeps what was said in earlier turns.
         **options: For the template, e.g. ``enable_thinking=False``.
 
     Raises:
-        BadInput: The tokenizer has no chat template, or one that rewrites earlier turns in a way that cannot be
-            continued.
+        BadInput: The tokenizer has no chat template, or one that does not show what an assistant said.
     """
 
     def __init__(self, tokenizer: Any, **options: Any) -> None:
         if tokenizer.chat_template is None:
             raise BadInput("the tokenizer has no chat template: set tokenizer.chat_template")
         self._tokenizer, self._options = tokenizer, options
-        self._probe = [Message("user", _PROBE), Message("assistant", _PROBE)]
-        shown = self._text(self._probe, False)
-        head, found, self._closing = shown.rpartition(_PROBE)
-        if not found or _PROBE not in head:
+        self._probe = [Message("user", _ASKED), Message("assistant", _SAID)]
+        before, found, self._closing = self._text(self._probe, False).partition(_SAID)
+        if not found or _ASKED not in before:
             raise BadInput("the chat template does not show what the assistant said, so that no turn can follow it")
-        self._before = shown[: len(shown) - len(self._closing)]
         self.closing_ids: list[int] = self.encode(self._closing)
         # The rows of a group begin alike, and rendering costs more than a tiny model's turn.
         self._opening = lru_cache(maxsize=_OPENINGS)(self._opened)
@@ -80,10 +81,13 @@ class Template:
         return list(ids[1:] if self.closing_ids and end == self.closing_ids[0] == ids[0] else ids)
 
     def _continued(self, messages: tuple[Message, ...]) -> tuple[int, ...]:
-        shown = self._text([*self._probe, *messages], True)
-        if not shown.startswith(self._before + self._closing):
-            raise BadInput("the chat template rewrites earlier turns: give the tokenizer a prefix-preserving one")
-        return tuple(self.encode(shown[len(self._before) :]))
+        before, found, after = self._text([*self._probe, *messages], True).partition(_SAID)
+        if not found or _ASKED not in before or not after.startswith(self._closing):
+            raise BadInput(
+                "the chat template rewrites earlier turns: give the tokenizer a prefix-preserving one, e.g. "
+                "tokenizer.chat_template = trl.chat_template_utils.get_training_chat_template(tokenizer)"
+            )
+        return tuple(self.encode(after))
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without special tokens of the tokenizer's own."""

@@ -21,8 +21,8 @@ class MergingTokenizer:
     chat_template = "scripted"
     eos_token_id = 0
 
-    def __init__(self, *, rewrites: bool = False, newline: str = "\n") -> None:
-        self.rewrites, self.newline = rewrites, newline
+    def __init__(self, *, rewrites: bool = False, newline: str = "\n", thinks: str = "") -> None:
+        self.rewrites, self.newline, self.thinks = rewrites, newline, thinks
         letters = "".join(map(chr, range(32, 127)))
         self.vocabulary = {piece: number for number, piece in enumerate((*self.pieces, *letters))}
         self.texts = list(self.vocabulary)
@@ -49,8 +49,10 @@ class MergingTokenizer:
             content = message["content"]
             if self.rewrites and message["role"] == "assistant" and at + 1 < len(messages):
                 content = ""
+            if message["role"] == "assistant" and at + 1 == len(messages):
+                content = self.thinks + content
             text += f"<|{'model' if message['role'] == 'assistant' else 'user'}|>{content}<|end|>{self.newline}"
-        return text + ("<|model|>" if add_generation_prompt else "")
+        return text + (f"<|model|>{self.thinks}" if add_generation_prompt else "")
 
     def ids(self, text: str) -> tuple[int, ...]:
         """Ids of a text."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from metagym.playing import ActorSettings, play
 from metagym.sesa.protocol import Turnwise
 from metagym_trainers.episodes import TokenEpisode
 from metagym_trainers.recording import Limits, Recorder, Template
+from metagym_trainers.tiny.models import word_tokenizer
 from tests.support.worlds import ListEnv, family_of, tasks_named
 from tests.unit.trainers.stubs import MergingTokenizer, ScriptedPolicy
 
@@ -217,10 +220,56 @@ def test_templates_that_cannot_be_continued_are_refused() -> None:
     recorder = Recorder(policy, MergingTokenizer(rewrites=True))
     with pytest.raises(BadInput, match="prefix-preserving"):
         converse(recorder, ["a", "b"])
+    assert policy.asked == [TOKENIZER.ids("<|user|>a<|end|>\n<|model|>")]  # nothing was sampled from a broken history
     bare = MergingTokenizer()
     bare.chat_template = None  # type: ignore[assignment]
     with pytest.raises(BadInput, match="no chat template"):
         Template(bare)
+
+
+def test_a_template_that_thinks_in_its_last_turn_alone_is_continued_from_what_was_seen() -> None:
+    """As Qwen3's own, which the presets of 4 and 8 billion parameters bring along."""
+    policy = ScriptedPolicy([(INTER, END), (NATIONAL, END), (END,)])
+    recorder = Recorder(policy, MergingTokenizer(thinks="(no thoughts)"))
+    converse(recorder, ["a", "b metagym-said", "c"])
+    turn = "<|user|>{}<|end|>\n<|model|>(no thoughts)"
+    assert policy.asked[0] == TOKENIZER.ids(turn.format("a"))
+    assert policy.asked[1] == (
+        *policy.asked[0],
+        *(INTER, END),
+        *TOKENIZER.ids("\n" + turn.format("b metagym-said")),
+    )
+    assert recorder.rows == 1
+    check(recorder.episode(), policy)
+
+
+FOLLOWED = ("qwen2_5", "qwen3", "qwen3_training", "qwen3_instruct_2507", "llama3_2", "gemma3")
+
+
+@pytest.mark.parametrize("family", FOLLOWED)
+def test_the_templates_of_the_presets_families_are_continued(family: str) -> None:
+    """The texts that TRL ships, rendered as transformers renders them."""
+    trl = importlib.util.find_spec("trl")
+    assert trl is not None and trl.submodule_search_locations
+    text = (Path(trl.submodule_search_locations[0]) / "chat_templates" / f"{family}.jinja").read_text("utf-8")
+    tokenizer = word_tokenizer(("a",))
+
+    class Letters:
+        chat_template = text
+
+        def __call__(self, shown: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
+            return {"input_ids": list(map(ord, shown))}
+
+        def apply_chat_template(self, messages: Any, **options: Any) -> Any:
+            return tokenizer.apply_chat_template(messages, chat_template=text, **options)
+
+    for options in ({}, {"enable_thinking": False}):
+        template = Template(Letters(), **options)
+        opening = "".join(map(chr, template.opening([Message("user", "first")])))
+        after = "".join(map(chr, template.continuation([Message("user", "next")], None)))
+        closing = "".join(map(chr, template.closing_ids))
+        assert closing.strip() and after.startswith(closing) and after.count("next") == 1 and "first" not in after
+        assert after[-8:] == opening[-8:]  # the next answer begins as the first one did
 
 
 def test_seeds_come_from_the_request_or_the_episode() -> None:
