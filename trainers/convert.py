@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any
 
 from metagym.errors import BadInput
@@ -42,7 +44,8 @@ def rollout_columns(
     check_rows(episodes, expected_rows)
     if group_size is not None:
         _check_blocks(episodes, group_size)
-    trained = [episode for episode in episodes if any(episode.mask)]  # a filler has nothing to be weighed
+    # A filler has nothing to be weighed; in a batch of fillers alone, TRL asks for their columns all the same.
+    trained = [episode for episode in episodes if any(episode.mask)] or list(episodes)
     known = sum(episode.logprobs is not None for episode in trained)
     if known not in (0, len(trained)):
         raise BadInput(
@@ -90,12 +93,13 @@ def rollout_samples(
 
     Args:
         episodes: The rows; each needs log-probabilities, since AsyncGRPO always trains off-policy.
-        advantages: One per row. Rows with None are left out: unscored is not 0.
+        advantages: One per row, finite. Rows with None are left out: unscored is not 0.
         version: The policy's version that sampled them (`update_model_version`).
         decode: From ids to text, for TRL's traces; None leaves these texts empty.
 
     Raises:
-        BadInput: The lengths differ, or a row has no log-probabilities.
+        BadInput: The lengths differ, a row has no log-probabilities, or a number is not finite: AsyncGRPO would carry
+            it into every weight.
     """
     import numpy as np
 
@@ -108,6 +112,11 @@ def rollout_samples(
             continue
         if episode.logprobs is None:
             raise BadInput(f"a row of role {episode.role} has no log-probabilities, and AsyncGRPO needs them")
+        if not all(map(math.isfinite, (*compress(episode.logprobs, episode.mask), advantage))):
+            raise BadInput(
+                f"a row of role {episode.role} has an advantage or a log-probability that is not finite, and AsyncGRPO "
+                "would carry it into every weight: give the advantage None where either is unknown"
+            )
         ahead = len(episode.prompt_ids)
         metrics = {f"{episode.role}/{name}": float(value) for name, value in episode.metrics.items()}
         if episode.reward is not None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from operator import index
 from typing import Any, NamedTuple
 
 from metagym.checks import number, shown
@@ -68,14 +69,17 @@ class TokenEpisode:
         settle = object.__setattr__
         settle(self, "prompt_ids", _ids("prompt_ids", self.prompt_ids))
         settle(self, "completion_ids", _ids("completion_ids", self.completion_ids))
-        settle(self, "mask", tuple(map(int, self.mask)))
-        count = len(self.completion_ids)
-        if len(self.mask) != count:
-            raise BadInput(f"each completion id has a mask: {count} ids and {len(self.mask)} masks")
-        if not set(self.mask) <= {0, 1}:
-            raise BadInput(f"a mask is 1 (sampled, trained) or 0 (foreign text), got {sorted(set(self.mask))[:5]}")
+        mask, count = tuple(self.mask), len(self.completion_ids)
+        if len(mask) != count:
+            raise BadInput(f"each completion id has a mask: {count} ids and {len(mask)} masks")
+        if not all(part in (0, 1) for part in mask):
+            raise BadInput(f"a mask is 1 (sampled, trained) or 0 (foreign text), got {shown(mask)}")
+        settle(self, "mask", tuple(map(int, mask)))
         if self.logprobs is not None:
-            settle(self, "logprobs", tuple(map(float, self.logprobs)))
+            try:
+                settle(self, "logprobs", tuple(map(float, self.logprobs)))
+            except (TypeError, ValueError):
+                raise BadInput(f"logprobs are numbers (NaN where one is unknown), got {shown(self.logprobs)}") from None
             if len(self.logprobs) != count:
                 raise BadInput(f"each completion id has a log-probability: {count} ids and {len(self.logprobs)}")
         if self.reward is not None:
@@ -143,7 +147,7 @@ def _ids(name: str, ids: Sequence[Any]) -> tuple[int, ...]:
     found = tuple(ids)
     if not set(map(type, found)) <= {int}:  # numpy's and torch's numbers become plain ones
         try:
-            found = tuple(map(int, found))
+            found = tuple(map(index, found))
         except (TypeError, ValueError):
             raise BadInput(f"{name} are whole numbers, got {shown(ids)}") from None
     if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -69,6 +70,22 @@ def test_logprobs_come_from_all_rows_or_none() -> None:
     bare = dataclasses.replace(filler(9), logprobs=None)  # what nobody sampled has none to tell
     assert rollout_columns([row(), bare], 2)["logprobs"] == [[-1.0, 0.0, -2.0], [0.0]]
     assert rollout_columns([row(logprobs=None), filler(9)], 2)["logprobs"] is None
+
+
+def test_s15_a_batch_of_empty_slots_has_all_the_columns_of_others() -> None:
+    """With vLLM, TRL compares log-probabilities before any reward says that nothing is scored."""
+    assert rollout_columns([filler(9)] * 2, 2)["logprobs"] == [[0.0], [0.0]]
+    assert rollout_columns([row().silenced()], 1)["logprobs"] == [[-1.0, 0.0, -2.0]]
+
+
+@pytest.mark.parametrize("nothing", [math.nan, math.inf, -math.inf])
+def test_asyncgrpo_gets_no_number_that_would_spoil_every_weight(nothing: float) -> None:
+    with pytest.raises(BadInput, match="not finite"):
+        rollout_samples([row()], [nothing], 1)
+    with pytest.raises(BadInput, match="role agent .* not finite"):
+        rollout_samples([row(logprobs=(-1.0, 0.0, nothing))], [1.0], 1)
+    assert rollout_samples([row(logprobs=(-1.0, 0.0, nothing))], [None], 1) == []
+    assert len(rollout_samples([row(logprobs=(-1.0, nothing, -2.0))], [1.0], 1)) == 1  # foreign words are not trained
 
 
 def test_samples_are_trls_own_with_every_field_filled() -> None:
