@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metagym.checks import number, whole
+from metagym.checks import whole
 from metagym.errors import BadInput, MetaGymWarning
 from metagym.seeding import rng
 from metagym.strictjson import plain_json
 from metagym_trainers.advantages import check_scored
 from metagym_trainers.convert import check_rows
-from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.episodes import TokenEpisode, scored
 
 DEAD_SHARE = 0.8
 """Share of groups without spread above which a batch is warned about (notes of TRL's issues 3708 and 4764: such groups
@@ -55,8 +55,7 @@ def role_metrics(episodes: Sequence[TokenEpisode]) -> dict[str, float]:
         out[f"{role}/truncated"] = sum(episode.truncated for episode in rows) / len(rows)
         out[f"{role}/sampled_tokens"] = sum(sum(episode.mask) for episode in rows) / len(rows)
         for name in sorted({name for episode in rows for name in episode.metrics}):
-            values = [float(e.metrics[name]) for e in rows if name in e.metrics]
-            if known := [value for value in values if math.isfinite(value)]:
+            if known := [value for e in rows if (value := scored(e.metrics.get(name))) is not None]:
                 out[f"{role}/{name}"] = math.fsum(known) / len(known)
     if dead + alive:
         out["groups/dead"] = dead / (dead + alive)
@@ -101,7 +100,8 @@ class Tracker:
     """Collects a run's numbers and keeps some of its episodes.
 
     Args:
-        folder: Run folder; sampled episodes go to ``episodes/step-<n>.jsonl`` there. None keeps none.
+        folder: Run folder; sampled episodes go to ``episodes/step-<n>.jsonl`` there. None keeps none. Where several
+            processes train (``RANK`` of accelerate and torchrun), the first one alone keeps some.
         samples: Episodes kept per step, at most.
         every: Steps between two kept samples.
         decode: From ids to text, for the samples; None keeps ids alone.
@@ -117,7 +117,8 @@ class Tracker:
         decode: Callable[[Sequence[int]], str] | None = None,
         seed: int = 0,
     ) -> None:
-        self._folder = None if folder is None else Path(folder) / "episodes"
+        first = os.environ.get("RANK", "0") == "0"
+        self._folder = Path(folder) / "episodes" if folder is not None and first else None
         self._samples, self._every = whole("samples", samples, 0), whole("every", every, 1)
         self._decode = decode
         self._seed = seed
@@ -169,7 +170,7 @@ class Tracker:
             "prompt_ids": list(episode.prompt_ids),
             "completion_ids": list(episode.completion_ids),
             "mask": list(episode.mask),
-            "metrics": {name: number(name, value, -math.inf) for name, value in episode.metrics.items()},
+            "metrics": {name: scored(value) for name, value in episode.metrics.items()},
         }
         return dict(plain_json(line, f"episode {row} of step {step}"))
 
@@ -201,13 +202,19 @@ class RolloutReward:
         """The column ``reward`` of `rollout_columns`.
 
         Raises:
-            BadInput: The column is missing: the trainer did not call the rollout function.
+            BadInput: The column is missing: the trainer did not call the rollout function. Or the mask of foreign words
+                came through to here: TRL takes it only from trainers without tools.
             TooManyFailures: No row is scored.
         """
         if reward is None:
             raise BadInput(
                 "the batch has no column 'reward': the trainer did not call rollout_func (a patched GRPOTrainer?), or "
                 "the function does not return metagym_trainers.rollout_columns(...); nothing was trained on it"
+            )
+        if env_mask is not None:
+            raise BadInput(
+                "the trainer did not take env_mask, since it has tools or an environment_factory, and would train on "
+                "the environment's words: give it the rollout_func alone"
             )
         check_rows(reward, len(completions))
         check_scored(reward)

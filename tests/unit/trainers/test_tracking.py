@@ -74,6 +74,22 @@ def test_sampled_episodes_lie_in_the_run_folder_and_a_resumed_run_writes_the_sam
     assert first["step-000000.jsonl"] != first["step-000002.jsonl"]
 
 
+@pytest.mark.parametrize("unmeasured", [float("nan"), None])
+def test_s15_a_number_that_was_not_measured_is_null_in_a_kept_episode(unmeasured: float, tmp_path: Path) -> None:
+    tracker = Tracker(tmp_path)
+    tracker.observe([row(1.0, metrics={"seconds": unmeasured}), row(0.0, metrics={"seconds": 2.0})], 0)
+    assert tracker.pending["agent/seconds"] == 2.0
+    lines = (tmp_path / "episodes" / "step-000000.jsonl").read_text().splitlines()
+    assert [json.loads(line)["metrics"]["seconds"] for line in lines] == [None, 2.0]
+
+
+def test_one_process_of_several_keeps_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rank, kept in (("1", False), ("0", True)):
+        monkeypatch.setenv("RANK", rank)
+        Tracker(tmp_path).observe([row(1.0), row(0.0)], 0)
+        assert (tmp_path / "episodes").exists() == kept
+
+
 def test_numbers_go_into_the_trainers_log_once() -> None:
     tracker, logged = Tracker(), []
     tracker.observe([row(1.0), row(0.0)], 0, more={"replay/seconds": 2.5})
@@ -88,6 +104,11 @@ def test_numbers_go_into_the_trainers_log_once() -> None:
 def test_trl_issue_15_a_trainer_that_ignores_the_rollout_function_is_found_out() -> None:
     with pytest.raises(BadInput, match="did not call rollout_func"):
         RolloutReward()(completions=["a"], prompts=["b"])
+
+
+def test_trl_issue_11_a_trainer_that_did_not_take_the_mask_is_found_out() -> None:
+    with pytest.raises(BadInput, match="did not take env_mask"):
+        RolloutReward()(completions=["a"], reward=[1.0], env_mask=[[1, 0]])
 
 
 def test_s12_as_many_rewards_as_completions() -> None:
