@@ -177,13 +177,14 @@ def latest_checkpoint(output_dir: str | os.PathLike[str]) -> Path | None:
 
 
 def check_alignment(args: Any) -> None:
-    """Refuses checkpoints off the generation cycle.
+    """Refuses checkpoints from which a run cannot go on as it was.
 
     Args:
         args: A `GRPOConfig`.
 
     Raises:
-        BadInput: A checkpoint would fall between the generations; the message names the next good ``save_steps``.
+        BadInput: A checkpoint would fall off the generation cycle (the message names the next good ``save_steps``),
+            hold no optimiser, or be the only one while it is written.
     """
     strategy = str(getattr(args.save_strategy, "value", args.save_strategy))
     if strategy == "no":
@@ -192,6 +193,13 @@ def check_alignment(args: Any) -> None:
         raise BadInput(
             f"save_strategy={strategy!r} lets checkpoints fall in the middle of a generated batch, from where a run "
             "cannot be resumed as it was: set save_strategy='steps'"
+        )
+    if args.save_only_model:
+        raise BadInput("save_only_model=True leaves optimiser and random generators out: set save_only_model=False")
+    if args.save_total_limit == 1:  # transformers deletes the old one in `_save_checkpoint`, before `on_save`
+        raise BadInput(
+            "save_total_limit=1 deletes the last finished checkpoint before the new one holds our state, and a kill in "
+            "between leaves none: set save_total_limit to 2 or more"
         )
     if isinstance(args.save_steps, float) and args.save_steps < 1:
         raise BadInput(f"save_steps={args.save_steps} is a share of the run: give a number of steps")
@@ -234,6 +242,8 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         self.parts = dict(parts)
         self.saved: int | None = None
         self.restored: int | None = None
+        self._untouched = False
+        self._begun = self._ended = 0
 
     def restore(self, checkpoint: str | os.PathLike[str]) -> int:
         """Restores the parts now, for scripts that need them before they build the trainer.
@@ -242,17 +252,38 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
             RunError, StoreCorrupt: As `load_parts`.
         """
         self.restored = load_parts(checkpoint, self.parts)
+        self._untouched = True
         return self.restored
+
+    def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """A new trainer holds no generated batch."""
+        self._begun = self._ended = 0
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Counts, to know whether a run was stopped within a batch."""
+        self._begun += 1
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Counts, to know whether a run was stopped within a batch."""
+        self._ended += 1
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Checks the settings and, on a resumed run, restores.
 
         Raises:
             BadInput: Checkpoints would fall off the generation cycle.
-            RunError: The trainer goes on from a step whose state was not restored and is not in ``output_dir``.
+            RunError: The trainer goes on from a step whose state was not restored and is not in ``output_dir``, or was
+                stopped within a generated batch (Ctrl-C in a notebook), of which it would train on the rest: TRL
+                keeps that batch, and its place in it, for the trainer's life.
         """
         check_alignment(args)
-        if self.restored == state.global_step or (state.global_step == 0 and self.restored is None):
+        if self._begun != self._ended or self._ended % cycle_steps(args):
+            raise RunError(
+                "this trainer was stopped within a generated batch and would go on with the rest of it: build a new "
+                "trainer and resume from latest_checkpoint(output_dir)"
+            )
+        untouched, self._untouched = self._untouched, False  # a second training begins from what the first one left
+        if (untouched and self.restored == state.global_step) or (state.global_step == 0 and self.restored is None):
             return
         if state.global_step == 0:
             raise RunError(
@@ -267,6 +298,7 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         checkpoint = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         if self.restore(checkpoint) != state.global_step:
             raise RunError(f"{checkpoint} holds the state of step {self.restored}")
+        self._untouched = False
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Saves the parts into the checkpoint that was just written."""

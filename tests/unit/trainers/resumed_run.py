@@ -79,6 +79,7 @@ def main(folder: Path, kill_at: str) -> None:
     class Callback(StateCallback):
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             die(state.global_step, "step")
+            super().on_step_end(args, state, control, **kwargs)
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             die(state.global_step, "save")

@@ -165,7 +165,8 @@ def test_the_latest_checkpoint_is_the_last_one_that_was_finished(tmp_path: Path)
 
 def config(**changes: Any) -> Any:
     settings = {"save_strategy": "steps", "save_steps": 4, "steps_per_generation": 4, "num_iterations": 1}
-    return SimpleNamespace(**{**settings, "gradient_accumulation_steps": 1, **changes})
+    kept = {"save_total_limit": 2, "save_only_model": False, "gradient_accumulation_steps": 1}
+    return SimpleNamespace(**{**settings, **kept, **changes})
 
 
 def test_trl_issue_16_checkpoints_off_the_generation_cycle_are_refused() -> None:
@@ -180,6 +181,22 @@ def test_trl_issue_16_checkpoints_off_the_generation_cycle_are_refused() -> None
             check_alignment(config(save_strategy=strategy))
     with pytest.raises(BadInput, match="share of the run"):
         check_alignment(config(save_steps=0.25))
+
+
+def test_trl_issue_16_a_run_always_has_a_checkpoint_that_it_can_go_on_from(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="save_total_limit=1 deletes the last finished"):
+        check_alignment(config(save_total_limit=1))
+    with pytest.raises(BadInput, match="set save_only_model=False"):
+        check_alignment(config(save_only_model=True))
+    for good in ({"save_total_limit": None}, {"save_strategy": "no", "save_total_limit": 1, "save_only_model": True}):
+        check_alignment(config(**good))
+    from transformers.trainer_utils import rotate_checkpoints
+
+    for limit in (2, 1):  # what transformers does before the callbacks of a save
+        save_parts(tmp_path / "checkpoint-4", {}, 4)
+        (tmp_path / "checkpoint-8").mkdir(exist_ok=True)
+        rotate_checkpoints(output_dir=str(tmp_path), save_total_limit=limit, best_model_checkpoint=None)
+        assert (latest_checkpoint(tmp_path) is not None) == (limit == 2)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +239,32 @@ def test_a_trainer_never_goes_on_with_the_state_of_another_step(tmp_path: Path) 
         StateCallback({"box": box.part}).on_train_begin(args, SimpleNamespace(global_step=12), None)
     with pytest.raises(BadInput, match="save_steps=6"):
         early.on_train_begin(config(save_steps=6), SimpleNamespace(global_step=0), None)
+
+
+def test_a_second_training_of_a_process_restores_what_the_first_one_changed(tmp_path: Path) -> None:
+    box = Box("at 8")
+    args = config(output_dir=str(tmp_path), should_save=True)
+    callback = StateCallback({"box": box.part})
+    callback.on_save(args, SimpleNamespace(global_step=8), None)
+    callback.restore(tmp_path / "checkpoint-8")
+    for _ in range(3):  # restored by the script, then twice by the callback
+        callback.on_train_begin(args, SimpleNamespace(global_step=8), None)
+        assert box.value == "at 8"
+        box.value = "what a training that failed has left"
+
+
+@pytest.mark.parametrize(("begun", "ended", "goes_on"), [(4, 4, True), (8, 8, True), (5, 5, False), (5, 4, False)])
+def test_trl_issue_16_a_trainer_stopped_within_a_batch_is_not_resumed(begun: int, ended: int, goes_on: bool) -> None:
+    args, callback, state = config(), StateCallback({}), SimpleNamespace(global_step=0)
+    for _ in range(begun):
+        callback.on_step_begin(args, state, None)
+    for _ in range(ended):
+        callback.on_step_end(args, state, None)
+    if not goes_on:
+        with pytest.raises(RunError, match="build a new trainer"):
+            callback.on_train_begin(args, state, None)
+        callback.on_init_end(args, state, None)  # which that one does
+    callback.on_train_begin(args, state, None)
 
 
 def test_other_processes_leave_the_saving_to_the_main_one(tmp_path: Path) -> None:

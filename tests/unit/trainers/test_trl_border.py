@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import TrainerCallback
 
-from metagym.errors import BadInput, TooManyFailures
+from metagym.errors import BadInput, RunError, TooManyFailures
 from metagym.playing import ActorSettings
 from metagym.playing.runner import play_async
+from metagym_trainers.checkpoints import StateCallback, latest_checkpoint
 from metagym_trainers.convert import rollout_columns
 from metagym_trainers.episodes import TokenEpisode
 from metagym_trainers.guards import end_ids
@@ -135,6 +137,38 @@ def test_s15_unscored_rows_move_nothing_and_a_batch_of_them_stops_the_run(tmp_pa
 def test_trl_issue_15_a_trainer_without_our_rollout_function_stops_at_its_first_batch(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="did not call rollout_func"):
         grpo(tmp_path, reward_funcs=RolloutReward(), max_steps=1).train()
+
+
+def test_trl_issue_16_a_trainer_keeps_half_a_batch_that_nobody_may_go_on_with(tmp_path: Path) -> None:
+    """Ctrl-C in a notebook, and a second `train` of the same trainer."""
+    generated: list[int] = []
+
+    class Stop(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.global_step == 3:
+                raise KeyboardInterrupt
+
+    def rollout(prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        generated.append(trainer.state.global_step)
+        return fixed((RED, END), (1, 1))(prompts, trainer)
+
+    settings = {"steps_per_generation": 2, "gradient_accumulation_steps": 1, "max_steps": 4}
+    saving = {"save_strategy": "steps", "save_steps": 2, "reward_funcs": RolloutReward(), "rollout_func": rollout}
+    state = StateCallback({})
+    trainer = grpo(tmp_path, callbacks=[state, Stop()], **settings, **saving)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    checkpoint = latest_checkpoint(tmp_path)
+    with pytest.raises(RunError, match="build a new trainer and resume"):
+        trainer.train(resume_from_checkpoint=checkpoint)
+    assert generated == [0, 2]
+    trainer.remove_callback(state)  # what would have happened: step 3 takes the rest of the old batch
+    trainer.remove_callback(Stop)
+    trainer.train(resume_from_checkpoint=checkpoint)
+    assert generated == [0, 2, 3]
+    again = grpo(tmp_path, callbacks=[state], **settings, **saving)
+    again.train(resume_from_checkpoint=checkpoint)
+    assert generated == [0, 2, 3, 2]
 
 
 def test_trl_issue_14_a_tasks_id_travels_in_the_message(tmp_path: Path) -> None:
