@@ -43,6 +43,10 @@ def test_trls_defaults_are_fine(config: Any) -> None:
     [
         *({"top_p": 0.95}, {"top_k": 20}, {"min_p": 0.05}, {"repetition_penalty": 1.1}, {"temperature": 0.0}),
         *({"generation_kwargs": {"top_p": 0.9}}, {"generation_kwargs": {"structured_outputs": {"regex": "a"}}}),
+        *(
+            {"generation_kwargs": {name: 1}}
+            for name in ("typical_p", "no_repeat_ngram_size", "logit_bias", "num_beams")
+        ),
         {"vllm_structured_outputs_regex": "yes|no"},
     ],
 )
@@ -60,6 +64,12 @@ def test_trl_issue_11_masked_words_and_ligers_loss_do_not_go_together(config: An
     check_config(liger)
     with pytest.raises(BadInput, match="Liger's loss does not know env_mask"):
         check_config(liger, rollout=True)
+
+
+def test_trl_issue_11_a_mask_and_trls_tool_loop_do_not_go_together(config: Any) -> None:
+    with pytest.raises(BadInput, match="rollout_func or environment_factory, not both"):
+        check_config(changed(config, max_tool_calling_iterations=8), rollout=True, environments=True)
+    check_config(changed(config, generation_kwargs={"use_cache": True}), rollout=True)
 
 
 def test_trl_issue_05_a_tool_loop_has_a_limit(config: Any) -> None:
