@@ -6,55 +6,22 @@ Token ids go in and token ids come out; text is made of them only for environmen
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from metagym.chat.layers import Layer
-from metagym.chat.openai import SEED_MASK, OpenAIChat
+from metagym.chat.openai import OpenAIChat
 from metagym.chat.retry import Retrying
-from metagym.chat.types import Message, Reply, Request
+from metagym.chat.types import Message, Request
 from metagym.checks import number, whole
-from metagym.errors import BadInput, ChatError, EngineError
+from metagym.errors import BadInput, EngineError
 from metagym.playing.runner import FATAL
-from metagym.strictjson import strict_json
+from metagym_trainers.completions import Completions, Sampled
+from metagym_trainers.sampling import Policy as Policy
+from metagym_trainers.sampling import Sample as Sample
 
 T = TypeVar("T")
-
-
-class Sample(NamedTuple):
-    """What a policy sampled.
-
-    Attributes:
-        ids: The sampled ids, the one that ends an answer included where it was sampled; at least one.
-        logprobs: Log-probability of each id, or None where the policy does not tell.
-        cut: It ended at the token limit.
-    """
-
-    ids: tuple[int, ...]
-    logprobs: tuple[float, ...] | None
-    cut: bool
-
-
-class Policy(Protocol):
-    """A policy in training. `sample` may be awaited many times at once on one event loop."""
-
-    @property
-    def temperature(self) -> float:
-        """The one temperature that it samples at; above 0."""
-        ...
-
-    async def sample(self, prompt_ids: Sequence[int], *, max_tokens: int, seed: int) -> Sample:
-        """Samples an answer.
-
-        Args:
-            prompt_ids: Everything before it, as ids.
-            max_tokens: Longest answer; at least 1.
-            seed: Of this sample; a `LocalPolicy` only orders its batch by it.
-        """
-        ...
 
 
 class _Waiting(NamedTuple):
@@ -63,6 +30,10 @@ class _Waiting(NamedTuple):
     prompt_ids: tuple[int, ...]
     max_tokens: int
     future: asyncio.Future[Sample]
+
+    def place(self) -> tuple[int, tuple[int, ...], int]:
+        """By what a batch is ordered; who asked first decides only between equals."""
+        return self.seed, self.prompt_ids, self.number
 
 
 class LocalPolicy:
@@ -75,7 +46,8 @@ class LocalPolicy:
             episodes = policy.run(policy.gather(episode(policy, prompt) for prompt in prompts))
 
     A batch is generated when all coroutines of `gather` that are still running wait for the policy, so that what is
-    generated together does not depend on time. Requests are ordered by their seeds before they go in; the noise itself
+    generated together does not depend on time. Requests are ordered by their seeds, then by their ids, before they go
+    in; the noise itself
     is the trainer's own generator's, which TRL saves in its checkpoints. Where something outside `gather` asks too, a
     batch goes as soon as the event loop has nothing else to do.
 
@@ -113,8 +85,13 @@ class LocalPolicy:
         return float(self._trainer.args.temperature)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine to its end on an event loop in this thread, which is the trainer's own."""
-        return asyncio.run(coroutine)
+        """Runs a coroutine to its end on an event loop of its own, in this thread unless it runs one (a notebook's)."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(coroutine)
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, coroutine).result()
 
     async def gather(
         self, episodes: Iterable[Coroutine[Any, Any, T]], *, concurrency: int | None = None
@@ -195,7 +172,7 @@ class LocalPolicy:
             if quiet < _QUIET_TURNS or (len(self._waiting) < self._busy and not late):
                 continue
             self.late += len(self._waiting) < self._busy
-            batch, self._waiting = sorted(self._waiting, key=lambda waiting: waiting[:2]), []
+            batch, self._waiting = sorted(self._waiting, key=_Waiting.place), []
             self._answer(batch)
             patience, quiet = loop.time() + self._patience, 0
 
@@ -319,7 +296,7 @@ class HTTPPolicy:
     ) -> None:
         self._temperature = number("temperature", temperature, 0.0, above=True)
         self._client = OpenAIChat(model, base_url=url, connections=connections, key_env=key_env, choices="off")
-        self._asked = Retrying(_Completions(self._client, model), retries=retries, timeout=timeout, deadline=deadline)
+        self._asked = Retrying(Completions(self._client, model), retries=retries, timeout=timeout, deadline=deadline)
 
     @property
     def temperature(self) -> float:
@@ -345,62 +322,9 @@ class HTTPPolicy:
             extra=fields,
         )
         reply = await self._asked.chat(request)
-        assert isinstance(reply, _Sampled) and reply.sample is not None
+        assert isinstance(reply, Sampled) and reply.sample is not None
         return reply.sample
 
     async def aclose(self) -> None:
         """Closes the connections of the running event loop."""
         await self._client.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class _Sampled(Reply):
-    """A reply that carries ids, so that the one owner of retries serves them too."""
-
-    sample: Sample | None = None
-
-
-class _Completions(Layer):
-    """``/v1/completions`` with ids in and out, as a chat model of one request per call."""
-
-    def __init__(self, inner: OpenAIChat, model: str) -> None:
-        super().__init__(inner)
-        self._client, self._model = inner, model
-
-    async def chat(self, request: Request) -> Reply:
-        body = {
-            "model": self._model,
-            **request.extra,
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "seed": (request.seed or 0) & SEED_MASK,
-            **UNRESTRICTED,
-            "n": 1,
-            "logprobs": 0,
-            "return_token_ids": True,
-        }
-        answer = await self._client.post("/completions", json.dumps(body).encode())
-        return _Sampled("", sample=_read(answer, request.max_tokens, self.id), backend="server")
-
-
-UNRESTRICTED = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
-"""What keeps vLLM from cutting the distribution that is trained; left out, the model's own defaults would apply."""
-
-
-def _read(answer: bytes, max_tokens: int, where: str) -> Sample:
-    try:
-        data = strict_json(answer)
-        choice = data["choices"][0]
-        ids = choice["token_ids"]
-        known = choice["logprobs"]["token_logprobs"]
-    except (ValueError, LookupError, TypeError):
-        data, ids, known = None, None, None
-    if not isinstance(data, Mapping) or not isinstance(ids, list) or not isinstance(known, list):
-        raise ChatError(
-            f"{where} gave no token ids or no log-probabilities: train against vLLM 0.22 or newer "
-            "(return_token_ids), started with --logprobs-mode processed_logprobs"
-        )
-    if not ids or len(ids) != len(known) or len(ids) > max_tokens:
-        raise ChatError(f"{where} gave {len(ids)} ids and {len(known)} log-probabilities for at most {max_tokens}")
-    logprobs = tuple(float("nan") if value is None else float(value) for value in known)
-    return Sample(tuple(map(int, ids)), logprobs, choice.get("finish_reason") == "length")

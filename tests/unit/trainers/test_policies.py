@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,6 +49,30 @@ def test_a_batch_is_ordered_by_seeds_and_does_not_depend_on_time() -> None:
 
     first = calls([0.0, 0.0, 0.02, 0.01])
     assert first == calls([0.02, 0.01, 0.0, 0.0]) and first[0] == [[3, 0], [2, 0], [1, 0], [0, 0]]
+
+
+def test_equal_seeds_do_not_let_time_decide_either() -> None:
+    def calls(naps: list[float]) -> Any:
+        trainer = fake_trainer()
+        policy = LocalPolicy(trainer)
+
+        async def one(number: int) -> None:
+            await asyncio.sleep(naps[number])
+            await policy.sample([number], max_tokens=1, seed=7)
+
+        policy.run(policy.gather(one(number) for number in range(3)))
+        return trainer.calls
+
+    assert calls([0.0, 0.01, 0.02]) == calls([0.02, 0.01, 0.0]) == [[[0], [1], [2]]]
+
+
+def test_a_policy_runs_where_a_loop_is_running_already() -> None:
+    policy = LocalPolicy(fake_trainer())
+
+    async def notebook() -> Any:
+        return policy.run(policy.gather([episode(policy, 1, 1)]))
+
+    assert asyncio.run(notebook()) == [[Sample((5, 0), None, False)]]
 
 
 def test_samples_end_at_their_own_limit_and_the_batch_at_the_longest() -> None:
@@ -246,7 +271,10 @@ def test_trl_issue_02_every_row_is_asked_for_by_itself(served: Any) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [body(ids=None), body(known=None), {"choices": []}, {"choices": [{"text": "a"}]}, {}, [], "text"],
+    [
+        *(body(ids=None), body(known=None), {"choices": []}, {"choices": [{"text": "a"}]}, {}, [], "text"),
+        *(body(ids=["5", "6", "0"]), body(ids=[5.5, 6, 0]), body(known=["a", "b", "c"]), {"choices": ["text"]}),
+    ],
 )
 def test_a_server_that_gives_text_alone_is_refused(served: Any, answer: Any) -> None:
     with pytest.raises(ChatError, match="processed_logprobs"):
@@ -257,6 +285,19 @@ def test_a_server_that_gives_text_alone_is_refused(served: Any, answer: Any) -> 
 def test_columns_of_unequal_lengths_are_refused(served: Any, answer: Any) -> None:
     with pytest.raises(ChatError, match="ids and"):
         sample(HTTPPolicy(served(answer).url, "m"))
+
+
+@pytest.mark.parametrize("finish", ["abort", None])
+def test_half_an_answer_is_asked_for_again(served: Any, finish: Any) -> None:
+    server = served(body(ids=[5], known=[-0.1], finish=finish), body())
+    assert sample(HTTPPolicy(server.url, "m", retries=1)).ids == (5, 6, 0) and len(server.bodies) == 2
+    with pytest.raises(ServerUnavailable, match="did not end its answer"):
+        sample(HTTPPolicy(served(body(finish=finish)).url, "m", retries=0))
+
+
+def test_a_log_probability_that_is_not_told_is_unknown(served: Any) -> None:
+    known = sample(HTTPPolicy(served(body(known=[-0.1, None, -0.3])).url, "m")).logprobs
+    assert known is not None and known[0] == -0.1 and math.isnan(known[1])
 
 
 def test_a_server_that_is_down_for_a_moment_is_asked_again_and_one_that_stays_down_is_told_of(served: Any) -> None:
