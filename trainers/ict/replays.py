@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -50,6 +50,17 @@ class Replay:
     episodes: int = 0
     failed: int = 0
     cause: str = ""
+
+
+@dataclass
+class _Begun:
+    """A candidate whose episodes are played; `parts` holds what came of each part of its tasks, by number."""
+
+    spec: ReplaySpec
+    prompt: str
+    key: bytes
+    play: Callable[..., Any]
+    parts: dict[int, tuple[list[Episode], str]] = field(default_factory=dict)
 
 
 class Replays:
@@ -114,30 +125,39 @@ class Replays:
             self._starts[spec.identity] = known
         return known
 
-    async def __call__(self, spec: ReplaySpec, prompt: str) -> tuple[Replay, bool]:
-        """Replays one candidate.
+    async def __call__(self, wanted: Sequence[tuple[ReplaySpec, str]]) -> list[tuple[Replay, bool]]:
+        """Replays candidates, all at once.
+
+        Args:
+            wanted: Row and prompt of each.
 
         Returns:
-            The result, and whether it was known. A replay without a value is not remembered: what failed today may
-            work tomorrow.
-
-        Raises:
-            BadInput: The family or the actor of the row cannot be made.
+            For each the result, and whether it was known. A replay without a value is not remembered: what failed
+            today may work tomorrow.
         """
-        key = self.key(spec, prompt)
-        known = self._known.get(key)
-        if known is not None:
-            self._known.move_to_end(key)
-            return known, True
-        made = await self._play(spec, prompt)
-        if made.value is not None:
-            self._known[key] = made
-            while len(self._known) > CACHED:
-                self._known.popitem(last=False)
-        return made, False
+        results: list[tuple[Replay, bool] | None] = [None] * len(wanted)
+        begun: dict[int, _Begun] = {}
+        jobs: deque[tuple[_Begun, int]] = deque()
+        for place, (spec, prompt) in enumerate(wanted):
+            try:
+                key = self.key(spec, prompt)
+                if (known := self._known.get(key)) is not None:
+                    self._known.move_to_end(key)
+                    results[place] = known, True
+                    continue
+                one = begun[place] = _Begun(spec, prompt, key, self._player(spec, prompt))
+            except Exception as error:  # an exception here would end the training, and all other candidates with it
+                results[place] = Replay(None, failed=len(spec.tasks), cause=f"{type(error).__name__}: {error}"), False
+            else:
+                jobs.extend((one, part) for part in range(len(spec.apart)))
+        # Workers that take the next episode cost less than a task for each episode.
+        await asyncio.gather(*(self._work(jobs) for _ in range(min(self.concurrency, len(jobs)))))
+        for place, one in begun.items():
+            results[place] = self._ended(one), False
+        return [result for result in results if result is not None]
 
-    async def _play(self, spec: ReplaySpec, prompt: str) -> Replay:
-        play = partial(
+    def _player(self, spec: ReplaySpec, prompt: str) -> Callable[..., Any]:
+        return partial(
             play_async,
             actor=self._model(spec),
             system_prompt=prompt,
@@ -147,25 +167,39 @@ class Replays:
             seat=spec.seat,
             settings=self._settings_for(spec.max_steps, spec.clean),
         )
-        parts = await asyncio.gather(*(self._episodes(play, tasks) for tasks in spec.apart))
-        ended = [episode for episodes, _ in parts for episode in episodes]
-        if self.on_episodes is not None and ended:
-            self.on_episodes(spec, prompt, ended)
-        cause = next((cause for _, cause in parts if cause), "")
-        return _judged(ended, len(spec.tasks), self.settings.max_failures, cause)
+
+    async def _work(self, jobs: deque[tuple[_Begun, int]]) -> None:
+        places = self._places.get()
+        while jobs:
+            one, part = jobs.popleft()
+            async with places:
+                one.parts[part] = await self._episodes(one.play, one.spec.apart[part])
+
+    def _ended(self, one: _Begun) -> Replay:
+        episodes = [episode for part in range(len(one.parts)) for episode in one.parts[part][0]]
+        cause = next((cause for part in range(len(one.parts)) if (cause := one.parts[part][1])), "")
+        made = _judged(episodes, len(one.spec.tasks), self.settings.max_failures, cause)
+        if self.on_episodes is not None and episodes:
+            try:
+                self.on_episodes(one.spec, one.prompt, episodes)
+            except Exception as error:  # who only listens must not end the training; that it failed is told
+                made = Replay(None, failed=len(one.spec.tasks), cause=f"{type(error).__name__}: {error}")
+        if made.value is not None:
+            self._known[one.key] = made
+            while len(self._known) > CACHED:
+                self._known.popitem(last=False)
+        return made
 
     async def _episodes(self, play: Callable[..., Any], tasks: Sequence[Task]) -> tuple[list[Episode], str]:
-        """The episodes of one task, in one place; and why there are none."""
-        async with self._places.get():
-            try:
-                async with asyncio.timeout(self.deadline * len(tasks)) as timer:
-                    episodes = await play(tasks)
-                return episodes, ""
-            except TimeoutError as error:
-                late = f"{tasks[0].key} did not end within {self.deadline:g} s"
-                return [], late if timer.expired() else f"TimeoutError: {error}"
-            except Exception as error:  # whatever failed is no fault of the candidate, and must not end the training
-                return [], f"{type(error).__name__}: {error}"
+        """The episodes of one task; and why there are none."""
+        try:
+            async with asyncio.timeout(self.deadline * len(tasks)) as timer:
+                return await play(tasks), ""
+        except TimeoutError as error:
+            late = f"{tasks[0].key} did not end within {self.deadline:g} s"
+            return [], late if timer.expired() else f"TimeoutError: {error}"
+        except Exception as error:  # whatever failed is no fault of the candidate, and must not end the training
+            return [], f"{type(error).__name__}: {error}"
 
     async def check(self, spec: ReplaySpec) -> None:
         """Plays the first step of the first task of a row, to see that family and actor are there.

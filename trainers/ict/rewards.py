@@ -7,7 +7,6 @@ reward. Written for `reward_funcs` of TRL's `GRPOTrainer`, the one hook that is 
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
@@ -130,19 +129,13 @@ class ReplayReward:
         for spec, candidate in zip(specs, candidates, strict=True):
             if candidate.prompt is not None:
                 wanted.setdefault((spec.identity, candidate.prompt), spec)
-        found = await asyncio.gather(*(self._one(spec, prompt) for (_, prompt), spec in wanted.items()))
+        found = await self.replays([(spec, prompt) for (_, prompt), spec in wanted.items()])
         by_key = {key: result for key, (result, _) in zip(wanted, found, strict=True)}
         results = [
             None if candidate.prompt is None else by_key[spec.identity, candidate.prompt]
             for spec, candidate in zip(specs, candidates, strict=True)
         ]
         return results, [result for result, known in found if not known]
-
-    async def _one(self, spec: ReplaySpec, prompt: str) -> tuple[Replay, bool]:
-        try:
-            return await self.replays(spec, prompt)
-        except Exception as error:  # an exception here would end the training, and all other candidates with it
-            return Replay(None, failed=len(spec.tasks), cause=f"{type(error).__name__}: {error}"), False
 
     def check(self, rows: Any) -> None:
         """Looks whether a training on these rows can work, before a model is loaded.
