@@ -28,7 +28,7 @@ SETTINGS = SelfPlaySettings(
     questions=96,
     rollouts=8,
     reward=RewardSettings(penalty=-1.0, repetition=1.0),
-    # Cards need two witnesses here, and a young solver fails with right ones too: what would be retired are right cards.
+    # Cards need two witnesses here, and a young solver fails with right ones too: right cards would be retired.
     upkeep=Upkeep(min_score=0.0),
 )
 """Settings of the toy."""

@@ -24,7 +24,7 @@ from metagym_trainers.tiny.relations import RelationsWorld
 SETTINGS = SelfPlaySettings(
     rounds=2,
     challenger_steps=2,
-    solver_steps=2,
+    solver_steps=3,
     questions=6,
     rollouts=4,
     reward=RewardSettings(penalty=-0.5, repetition=0.25),
@@ -113,6 +113,7 @@ def easy_play(
     play = SelfPlay(made, settings, *seats, folder, dedup=1.0, on_event=on_event)
     for trainer in play.trainers.values():
         trainer.remove_callback(PrinterCallback)
+        trainer.create_model_card = lambda **_: None  # a third of a second for each checkpoint
     return play
 
 

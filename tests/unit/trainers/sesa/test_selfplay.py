@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,18 @@ def storages(play: Any, name: str) -> set[int]:
         for state in trainer.optimizer.state.values():
             tensors += [value for value in state.values() if hasattr(value, "data_ptr")]
     return {one.untyped_storage().data_ptr() for one in tensors}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen() -> Iterator[None]:
+    """Accelerate collects garbage before every training: what was imported need not be looked at each time."""
+    import trl
+
+    assert trl.GRPOTrainer
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +113,12 @@ def test_i4_training_one_leaves_the_other_as_it_was_to_the_bit(uninterrupted: di
 
 
 def test_trl_second_train_goes_on_instead_of_starting_again(uninterrupted: dict[str, Any]) -> None:
-    assert uninterrupted["steps"] == [4, 4]
-    assert uninterrupted["calls"] == [4, 4], "each step generates once, by our rollout functions"
+    assert uninterrupted["steps"] == [4, 6]
+    assert uninterrupted["calls"] == [4, 6], "each step generates once, by our rollout functions"
     keys = list(uninterrupted["rewards"])
     assert keys == [f"{name}/step/{step}/rewards" for name, step in (
-        ("challenger", 0), ("challenger", 1), ("solver", 0), ("solver", 1),
-        ("challenger", 2), ("challenger", 3), ("solver", 2), ("solver", 3),
+        ("challenger", 0), ("challenger", 1), ("solver", 0), ("solver", 1), ("solver", 2),
+        ("challenger", 2), ("challenger", 3), ("solver", 3), ("solver", 4), ("solver", 5),
     )]  # fmt: skip
     rows = [json.loads((uninterrupted["folder"] / f"rows-{number}.json").read_text()) for number in range(2)]
     assert {row["prompt"] for row in rows[0]} != {row["prompt"] for row in rows[1]}
@@ -112,7 +126,7 @@ def test_trl_second_train_goes_on_instead_of_starting_again(uninterrupted: dict[
 
 def test_cards_are_made_between_the_trainings_and_shown_to_the_solver(uninterrupted: dict[str, Any]) -> None:
     records, folder = uninterrupted["records"], uninterrupted["folder"]
-    assert records["round/0/ask"]["cards"] == 6 and records["round/1/ask"]["cards"] == 12
+    assert records["round/0/ask"]["cards"] == 6 < records["round/1/ask"]["cards"]
     shown = [json.loads((folder / f"rows-{number}.json").read_text()) for number in range(2)]
     assert all(any(" r2 " in row["prompt"] for row in rows) for rows in shown)
 
@@ -142,7 +156,7 @@ def test_a_run_that_stops_between_phases_ends_like_an_uninterrupted_one(
         assert same(weights(play, "challenger"), uninterrupted["seen"][-1][0])
 
 
-@pytest.mark.parametrize(("role", "step"), [pytest.param("challenger", 3, marks=pytest.mark.slow), ("solver", 1)])
+@pytest.mark.parametrize(("role", "step"), [pytest.param("challenger", 3, marks=pytest.mark.slow), ("solver", 5)])
 def test_a_run_that_dies_within_a_phase_goes_on_at_its_last_checkpoint(
     uninterrupted: dict[str, Any], tmp_path: Path, role: str, step: int
 ) -> None:
@@ -153,7 +167,7 @@ def test_a_run_that_dies_within_a_phase_goes_on_at_its_last_checkpoint(
         if key == f"{role}/step/{step}/rewards":
             raise Died  # the step's rewards are on disk, its update never happens
 
-    saving = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 1}  # the phase's first one is gone then
+    saving = {"save_strategy": "steps", "save_steps": 1}  # two are kept: the one that the phase began with is gone
     with easy_play(tmp_path, on_event=die, **saving) as play, pytest.raises(Died):
         play.run()
     with easy_play(tmp_path, **saving) as play:
@@ -198,7 +212,7 @@ def test_a_run_that_dies_between_a_checkpoint_and_its_note_does_not_train_twice(
         play.run()
         assert rewards(play) == uninterrupted["rewards"] and bank_state(play.bank) == uninterrupted["bank"]
         assert same(weights(play, "challenger"), uninterrupted["seen"][-1][0])
-        assert play.asking.calls + play.solving.calls < 8, "a phase that had ended was trained again"
+        assert play.asking.calls + play.solving.calls < 10, "a phase that had ended was trained again"
 
 
 def test_a_second_run_in_the_same_folder_is_kept_out(tmp_path: Path) -> None:
