@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-all lint format docs bench clean
+.PHONY: demo test test-minihack test-all lint format docs bench clean
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
@@ -34,7 +34,17 @@ demo: $(VENV)/core
 
 # The fast lane.
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# MiniHack's engine wants Gymnasium 1.2 and an old setuptools, so it is tested in an environment of its own.
+MINIHACK := $(VENV)-minihack
+$(MINIHACK)/made: setup.cfg setup.py pyproject.toml
+	$(PYTHON) -m venv $(MINIHACK)
+	$(MINIHACK)/bin/pip install --quiet --disable-pip-version-check -e '.[minihack]' 'pytest>=8' 'hypothesis>=6.100'
+	@touch $@
+
+test-minihack: $(MINIHACK)/made
+	$(MINIHACK)/bin/python -m pytest tests/envs/minihack tests/unit/test_registration.py -k "minihack or MiniHack"
 
 # The slow lane as well: every real game, kill tests at many points, real model weights, a real browser.
 test-all: $(VENV)/dev
@@ -57,4 +67,4 @@ bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist site *.egg-info
+	rm -rf $(VENV) $(MINIHACK) build dist site *.egg-info

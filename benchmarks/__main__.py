@@ -17,6 +17,7 @@ from benchmarks import (
     adapters,
     imports,
     latency,
+    minihack,
     overhead,
     sandbox,
     search,
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "sesa": sesa.report,
     "trainers": trainers.report,
     "wrappers": wrappers.report,
+    "minihack": minihack.report,
     "alfworld_engine": adapters.engine_report,
     "stand_ins": adapters.stand_ins_report,
 }

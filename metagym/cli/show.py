@@ -89,7 +89,7 @@ _EXTRAS = {
     "textworld": ("games that TextWorld makes", ("textworld",)),
     "reasoning": ("Reasoning Gym's questions", ("reasoning-gym",)),
     "games": ("TextArena's games", ("textarena",)),
-    "minihack": ("MiniHack, the real one", ("nle", "minihack")),
+    "minihack": ("MiniHack's levels, played by NetHack", ("nle", "minihack")),
     "docs": ("the documentation site", ("mkdocs-material",)),
     "datasets": ("documents from a data set of the hub", ("datasets",)),
     "trl": ("training with TRL's GRPO", ("trl",)),
