@@ -90,10 +90,12 @@ def tiny_job(given: argparse.Namespace) -> Job:
     model = models.tiny_model(tokenizer, positions=64, seed=given.seed)
     example = partial(locks.example, seed=given.seed + 100)
     models.warm_start(model, tokenizer, example, steps=TINY_WARM, batch=48)
-    config = locks.lock_config(given.pay, seed=given.seed)
-    training = SpadeTraining(config, generations=8, slots=3, hinted_slots=3, briefs=2, designer_scale=8.0)
+    config = locks.lock_config(given.pay, seed=given.seed, plays=8)
+    training = SpadeTraining(
+        config, generations=8, slots=6, hinted_slots=2, briefs=2, mix=False, designer_scale=8.0, edits=2
+    )
     stage = locks.twin_stage if given.play == "twin" else locks.staged
-    core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, stage=stage)
+    core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, editor=locks.edit_lock, stage=stage)
     ladders = {"unhinted": locks.rungs(TINY_RUNGS), "hinted": locks.rungs(TINY_RUNGS, hinted=True)}
     pins = {digest_of(locks.lock_source(family, n))[:16]: n for family in locks.FAMILIES for n in range(1, 9)}
 
@@ -106,7 +108,7 @@ def tiny_job(given: argparse.Namespace) -> Job:
         return rows
 
     def difficulty(line: dict[str, Any]) -> float | None:
-        found = [pins[design["digest"]] for design in line["designs"] if design["digest"] in pins]
+        found = [pins[one["digest"]] for one in line["designs"] if one["digest"] in pins and not one["edited"]]
         return sum(found) / len(found) if found else None
 
     return Job(

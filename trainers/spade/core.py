@@ -9,33 +9,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from metagym.chat.types import ChatModel
-from metagym.checks import whole
-from metagym.errors import BadInput, StoreCorrupt, TooManyFailures
+from metagym.errors import BadInput, StoreCorrupt
 from metagym.sandbox import SandboxPool
 from metagym.seeding import derive
-from metagym.spade.designer import Written, brief_text, request_for, shown_of, write
-from metagym.spade.documents import Document
 from metagym.spade.estimates import RegretEstimate
-from metagym.spade.fingerprint import AstFingerprint
 from metagym.spade.hosts import Stage, staged
-from metagym.spade.loop import SLOW, remember, without_copies
+from metagym.spade.loop import SLOW, remember
 from metagym.spade.memory import EnvMemory, MemorySnapshot
 from metagym.spade.memory_store import RamStore
 from metagym.spade.outcomes import HINTED, PLAIN, pair_seeds
 from metagym.spade.program import EnvProgram
-from metagym.spade.samplers import Examples
 from metagym.spade.seating import Seats
-from metagym.spade.slots import Attempt, Design, Paid, Played, Slot
-from metagym.spade.validation import ReportCache, ValidationReport
+from metagym.spade.slots import Design, Paid, Played, Slot
+from metagym.spade.validation import ReportCache
 from metagym.spade.workshop import Workshop
 from metagym_trainers.episodes import TokenEpisode
 from metagym_trainers.policies import Policy
 from metagym_trainers.recording import Limits, Recorder, Template
+from metagym_trainers.spade.designing import Compiler, Designing, Editor
 from metagym_trainers.spade.players import Booth, Gather, PolicySeat, RecordingPlayer, at_once
 from metagym_trainers.spade.rows import (
     DESIGNER,
@@ -51,27 +47,8 @@ from metagym_trainers.spade.rows import (
 )
 from metagym_trainers.spade.settings import SpadeTraining
 
-Compiler = Callable[[str, str], str]
-"""From a designer's reply and the skill that was asked for to the program's source."""
 Share = Callable[[list[Any]], list[Any]]
 """From what one process has to what all have, in the order of their ranks (`accelerate.utils.gather_object`)."""
-
-
-@dataclass(frozen=True)
-class Brief:
-    """What a group of designs was asked for.
-
-    Attributes:
-        skill: What the program is to train.
-        document: What grounds it; None without a corpus.
-        examples: Of the memory.
-        seed: Decides the designs' draws.
-    """
-
-    skill: str
-    document: Document | None
-    examples: Examples
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -83,12 +60,14 @@ class Generation:
         slots: The designs in order, with what was played and paid of them; copies of a program share its plays.
         blocks: The rows, brief by brief.
         metrics: Numbers for the log, beside those that follow from the rows.
+        edited: Places of the designs that are edits.
     """
 
     number: int
     slots: tuple[Slot, ...]
     blocks: tuple[Block, ...]
     metrics: Mapping[str, float]
+    edited: frozenset[int] = frozenset()
 
     @property
     def episodes(self) -> tuple[TokenEpisode, ...]:
@@ -109,6 +88,7 @@ class SpadeCore:
         tokenizer: The policy's.
         limits: Of the rows, e.g. the model's window.
         compiler: Makes a program of a reply; None takes the program in it as it stands.
+        editor: Writes edits; needed where the settings ask for some.
         pools: Two sandboxes with different hash seeds, the first of which also plays; None for the shared ones.
         cache: Of verdicts.
         judges: Programs that are validated at a time.
@@ -123,7 +103,8 @@ class SpadeCore:
         memory: The environment memory.
 
     Raises:
-        BadInput: An audit is asked for without an auditor, or the corpus or the chat template cannot be used.
+        BadInput: An audit is asked for without an auditor, edits without an editor, or the corpus or the chat template
+            cannot be used.
     """
 
     def __init__(
@@ -133,6 +114,7 @@ class SpadeCore:
         *,
         limits: Limits | None = None,
         compiler: Compiler | None = None,
+        editor: Editor | None = None,
         pools: Sequence[SandboxPool] | None = None,
         cache: ReportCache | None = None,
         judges: int = 4,
@@ -147,7 +129,6 @@ class SpadeCore:
         self.number = 0
         self._store = RamStore()
         self.memory = EnvMemory(self._store, self.config.memory_settings)
-        self._compiler = compiler
         self._booth = Booth(Template(tokenizer, **(options or {})), limits=limits or Limits())
         seat = PolicySeat(self._booth)
         self.workshop = Workshop(
@@ -159,9 +140,8 @@ class SpadeCore:
             stage=stage,
         )
         self._end = int(tokenizer.eos_token_id)
-        self._judges = whole("judges", judges, 1)
+        self._designing = Designing(self.workshop, self._booth, training, compiler, editor, judges)
         self._batch: list[Design] = []
-        self._accepted: dict[str, ValidationReport] = {}  # where a verdict depends on the program alone
         self._baseline: float | None = None
         self._rank, self._world = 0, 1
         self._share: Share = list
@@ -204,16 +184,13 @@ class SpadeCore:
         # A batch without a program would leave the generations up to the next regeneration with nothing to train on.
         fresh = number % self.config.interval == 0 or not any(design.ok for design in self._batch)
         recorders: list[Recorder] = []
+        edited: frozenset[int] = frozenset()
         if fresh:
-            self._batch, recorders = await self._design(number, before)
+            designs = await self._designing.make(number, before, self._rank, self._world)
+            self._batch, recorders, edited = designs.made, designs.recorders, designs.edited
         size, taken = training.generations, set[str]()
-        chosen = [
-            [
-                replace(one, slot=one.slot + first)
-                for one in choose(self._batch[first : first + size], training.slots, taken)
-            ]
-            for first in range(0, len(self._batch), size)
-        ]
+        firsts = range(0, len(self._batch), size)
+        chosen = [choose(self._batch[first : first + size], training.slots, taken, first) for first in firsts]
         everything = [one for brief in chosen for one in brief]
         played = await self._play(number, everything, fresh)
         paid = self._pay(played, before) if fresh else [None] * len(played)
@@ -221,89 +198,13 @@ class SpadeCore:
         places = [one.slot for one in everything]
         self._remember(number, [slots[place] for place in places], before)
         blocks = [
-            self._block(number, place, slots, recorders[place * size : (place + 1) * size], chosen[place])
+            self._block(number, place, slots, recorders[place * size : (place + 1) * size], edited, chosen[place])
             for place in range(training.briefs)
         ]
         self.number = number + 1
-        return Generation(number, tuple(slots), tuple(blocks), metrics_of(slots, places, len(self.memory)))
-
-    async def _design(self, number: int, before: MemorySnapshot) -> tuple[list[Design], list[Recorder]]:
-        """A group of designs for each brief, with their verdicts and what recorded them."""
-        size, config = self.training.generations, self.config
-        briefs = [self._brief(number, place, before) for place in range(self.training.briefs)]
-        asked = [(brief, self._booth.recorder(derive(brief.seed, place))) for brief in briefs for place in range(size)]
-        found = await self._booth.gather(
-            [self._write(brief, recorder, place) for place, (brief, recorder) in enumerate(asked)]
+        return Generation(
+            number, tuple(slots), tuple(blocks), metrics_of(slots, places, edited, len(self.memory)), edited
         )
-        for failure in (one for one in found if isinstance(one, BaseException)):
-            raise failure
-        failed = [one for one in found if one.outcome == "error"]
-        if len(failed) > config.max_failures * len(found):
-            raise TooManyFailures(
-                f"the policy failed in {len(failed)} of {len(found)} designs (allowed: {config.max_failures:.0%}); the "
-                f"first: {failed[0].cause}"
-            )
-        known = [view.record.ast for view in before.all_views if view.record.ast is not None]
-        sources = [self._source(written, brief) for (brief, _), written in zip(asked, found, strict=True)]
-        reports = await self._judge({source for source in sources if source is not None}, known)
-        designs = [
-            self._designed(number, self._first_slot + place, brief, written, source, reports)
-            for place, ((brief, _), written, source) in enumerate(zip(asked, found, sources, strict=True))
-        ]
-        return without_copies(designs, config.validation), [recorder for _, recorder in asked]
-
-    def _brief(self, number: int, place: int, before: MemorySnapshot) -> Brief:
-        briefs = self.training.briefs
-        epoch, own = number // self.config.interval, self._rank * briefs + place
-        skill = replace(self.config, programs=self._world * briefs).skill_of(epoch, own)
-        seed = derive(self.config.seed, "designer", number, own)
-        document = self.workshop.document(epoch, own, 0, skill)
-        return Brief(skill, document, self.workshop.examples(before, skill, seed), seed)
-
-    async def _write(self, brief: Brief, recorder: Recorder, place: int) -> Written:
-        seat = self.config.designer_seat
-        text = brief_text(brief.skill, brief.document, brief.examples, brief.seed)
-        request = request_for(text, self.config.setting, seat, derive(brief.seed, "sample", place))
-        return await write(recorder, request, seat.deadline)
-
-    def _source(self, written: Written, brief: Brief) -> str | None:
-        """What there is to be judged; None where nothing was written."""
-        if written.outcome != "program" or written.reply is None:
-            return None
-        return written.source if self._compiler is None else self._compiler(written.reply, brief.skill)
-
-    async def _judge(self, sources: set[str], known: Sequence[AstFingerprint]) -> dict[str, ValidationReport]:
-        """The verdicts on programs, each judged once; whatever is unclear is a refusal."""
-        gate = asyncio.Semaphore(self._judges)
-
-        alone = not self.config.validation.novelty and self.config.validation.audit == "off"
-
-        async def one(source: str) -> ValidationReport:
-            if alone and source in self._accepted:
-                return self._accepted[source]
-            async with gate:
-                report = await self.workshop.judge(source, known)
-            if alone and report.ok:
-                self._accepted[source] = report
-            return report
-
-        ordered = sorted(sources)
-        return dict(zip(ordered, await asyncio.gather(*map(one, ordered)), strict=True))
-
-    def _designed(
-        self,
-        number: int,
-        slot: int,
-        brief: Brief,
-        written: Written,
-        source: str | None,
-        reports: Mapping[str, ValidationReport],
-    ) -> Design:
-        report = None if source is None else reports[source]
-        where = None if brief.document is None else {"doc_id": brief.document.doc_id}
-        given = None if self._compiler is None else source
-        attempt = Attempt(written.outcome, written.cause, written.reply, given, where, report, written.usage)
-        return Design(number, slot, brief.skill, (attempt,), shown_of(brief.examples), "local")
 
     async def _play(self, number: int, chosen: Sequence[Chosen], hinted: bool) -> list[Played | None]:
         """The plays of each design; copies of a program that is played share its plays, all others have none."""
@@ -346,12 +247,19 @@ class SpadeCore:
                 self._baseline = rate if self._baseline is None else SLOW * self._baseline + (1 - SLOW) * rate
 
     def _block(
-        self, number: int, place: int, slots: Sequence[Slot], recorders: Sequence[Recorder], chosen: Sequence[Chosen]
+        self,
+        number: int,
+        place: int,
+        slots: Sequence[Slot],
+        recorders: Sequence[Recorder],
+        edited: frozenset[int],
+        chosen: Sequence[Chosen],
     ) -> Block:
         training, brief = self.training, self._rank * self.training.briefs + place
         first = place * training.generations
         own = slots[first : first + training.generations]
-        designs = design_rows(own, recorders, (DESIGNER, number, brief), training.generations, self._end)
+        which = frozenset(one - first for one in edited)
+        designs = design_rows(own, recorders, which, (DESIGNER, number, brief), training.generations, self._end)
         plain: list[list[TokenEpisode]] = []
         hinted: list[list[TokenEpisode]] = []
         for played in (slots[one.slot].played for one in chosen):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from metagym.chat.types import Backend, ChatModel, Reply, Request
 from metagym.episodes import Episode
 from metagym.errors import BadInput
 from metagym.spade.hosts import PlayerSettings, ProgramHost, ProgramPlayer, Stage
-from metagym_trainers.policies import Policy
+from metagym_trainers.policies import Policy, Sample
 from metagym_trainers.recording import Limits, Recorder, Template
 
 T = TypeVar("T")
@@ -78,6 +78,13 @@ class Booth:
             raise BadInput("the core has no policy yet: bind(policy) it before it generates")
         return Recorder(self.policy, self.template, seed=seed, limits=self.limits)
 
+    def dictation(self, text: str) -> Recorder:
+        """A recorder that is told what the policy says, for edits: the row is as if it had been sampled."""
+        if self.policy is None:
+            raise BadInput("the core has no policy yet: bind(policy) it before it generates")
+        ids = (*self.template.encode(text), *self.template.closing_ids[:1])
+        return Recorder(_Dictated(self.policy.temperature, ids), self.template, limits=self.limits)
+
     async def staging(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs the work on a program; until its plays have begun it counts as busy.
 
@@ -100,6 +107,17 @@ class Booth:
         if isinstance(done, BaseException):
             raise done
         return done
+
+
+@dataclass(frozen=True)
+class _Dictated:
+    """Says what it was told; nobody knows how likely that was."""
+
+    temperature: float
+    ids: tuple[int, ...]
+
+    async def sample(self, prompt_ids: Sequence[int], *, max_tokens: int, seed: int) -> Sample:
+        return Sample(self.ids[:max_tokens], None, len(self.ids) > max_tokens)
 
 
 _begun: ContextVar[asyncio.Event | None] = ContextVar("begun", default=None)

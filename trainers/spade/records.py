@@ -46,16 +46,17 @@ def line_of(generation: Generation) -> dict[str, Any]:
         "number": generation.number,
         "metrics": dict(generation.metrics),
         "rejected": dict(sorted(rejections([slot.design for slot in generation.slots]).items())),
-        "designs": [_told(slot) for slot in generation.slots],
+        "designs": [_told(slot, place in generation.edited) for place, slot in enumerate(generation.slots)],
     }
 
 
-def _told(slot: Slot) -> dict[str, Any]:
+def _told(slot: Slot, edited: bool) -> dict[str, Any]:
     design, played = slot.design, slot.played
     estimate = None if played is None else played.estimate
     return {
         "slot": design.slot,
         "skill": design.skill,
+        "edited": edited,
         "code": design.first.code,
         "digest": digest_of(design)[:16] if design.ok else None,
         "win_rate": None if estimate is None else estimate.plain.win_rate,

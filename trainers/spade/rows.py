@@ -22,6 +22,8 @@ from metagym_trainers.spade.settings import Credit, SpadeTraining
 
 DESIGNER, AGENT, HELPED = "designer", "agent", "hinted"
 """Roles of rows: designs, plays without the hint, plays with it."""
+EDITED = "edited"
+"""Number in the metrics of a row that is an edit, not a sample."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,19 @@ def digest_of(design: Design) -> str:
 
 
 def design_rows(
-    slots: Sequence[Slot], recorders: Sequence[Recorder], group: GroupKey, size: int, end_id: int
+    slots: Sequence[Slot],
+    recorders: Sequence[Recorder],
+    edited: frozenset[int],
+    group: GroupKey,
+    size: int,
+    end_id: int,
 ) -> list[TokenEpisode]:
     """The rows of a group of designs; fillers in generations that design nothing.
 
     Args:
         slots: The designs.
         recorders: Of them; empty in generations that design nothing.
+        edited: Which of them are edits.
         group: Of the rows.
         size: Rows of a group.
         end_id: The id that ends an answer.
@@ -88,12 +96,13 @@ def design_rows(
     if not recorders:
         return [filler(end_id, role=DESIGNER, group=group)] * size
     made = []
-    for slot, recorder in zip(slots, recorders, strict=True):
+    for place, (slot, recorder) in enumerate(zip(slots, recorders, strict=True)):
         if not recorder.rows:
             made.append(filler(end_id, role=DESIGNER, group=group))
             continue
         paid = None if slot.paid is None else slot.paid.breakdown.trained
-        row = recorder.episode(paid, group, DESIGNER, terminated=True, metrics={"valid": float(slot.design.ok)})
+        metrics = {EDITED: 1.0} if place in edited else {"valid": float(slot.design.ok)}
+        row = recorder.episode(paid, group, DESIGNER, terminated=True, metrics=metrics)
         made.append(row if paid is not None else row.silenced())
     return made
 
@@ -215,11 +224,15 @@ def block_of(
         (AGENT, training.agent_rule, 1.0),
         (HELPED, training.agent_rule, 1.0),
     ):
-        places = [place for place, row in enumerate(rows) if row.role == role and row.reward is not None]
+        scored = [place for place, row in enumerate(rows) if row.role == role and row.reward is not None]
+        places = [place for place in scored if EDITED not in rows[place].metrics]
         if places:
             found = token_advantages([rows[place] for place in places], rule=rule, scales={role: scale})
             for place, value in zip(places, found, strict=True):
                 values[place] = value
+            mean = math.fsum(rows[place].reward or 0.0 for place in places) / len(places)
+            for place in set(scored).difference(places):  # an edit that is paid less teaches nothing
+                values[place] = max(0.0, (rows[place].reward or 0.0) - mean) * scale
     return Block(tuple(rows), tuple(values))
 
 
@@ -232,12 +245,13 @@ def _padded(
     return rows
 
 
-def metrics_of(slots: Sequence[Slot], chosen: Sequence[int], memory: int) -> dict[str, float]:
+def metrics_of(slots: Sequence[Slot], chosen: Sequence[int], edited: frozenset[int], memory: int) -> dict[str, float]:
     """Numbers of a generation that do not follow from its rows.
 
     Args:
         slots: The designs, with what was played and paid of them.
         chosen: Which were played.
+        edited: Which are edits; they count for no share of the designs.
         memory: Programs in use.
 
     Returns:
@@ -246,7 +260,7 @@ def metrics_of(slots: Sequence[Slot], chosen: Sequence[int], memory: int) -> dic
         ``spade/regret`` (means over the programs; absent where nothing was measured), ``spade/failed_plays``,
         ``spade/killed``, ``spade/memory``, and ``rejected/<code>``: how many designs were refused so.
     """
-    designs = [slot.design for slot in slots]
+    designs = [slot.design for place, slot in enumerate(slots) if place not in edited]
     played = [slots[place].played for place in chosen]
     estimates = [one.estimate for one in played if one is not None]
     out = {

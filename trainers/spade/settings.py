@@ -35,6 +35,10 @@ class SpadeTraining:
         agent_rule: Rule of the agent's advantages within a group; SPADE: the z-score. The designer's is
             ``config.advantage``.
         designer_scale: Factor on the designer's advantages, see `metagym.spade.advantages.designer_scale`; > 0.
+        edits: Designs of a group that are edits of its valid ones instead of samples, by the core's editor: a designer
+            that has come to write one program alone would else see no other (after ACCEL, Parker-Holder et al. 2022,
+            arXiv 2203.01302). They stand outside the baseline, and one that is paid less teaches nothing. They have no
+            log-probabilities, so that vLLM's importance weights exclude them. Below `generations`; SPADE has none.
     """
 
     config: SpadeConfig
@@ -46,6 +50,7 @@ class SpadeTraining:
     credit: Credit = "return"
     agent_rule: Rule = "zscore"
     designer_scale: float = 1.0
+    edits: int = 0
 
     def __post_init__(self) -> None:
         """Checks the settings.
@@ -53,7 +58,7 @@ class SpadeTraining:
         Raises:
             BadInput: One is out of range, or the plays of a group are not `generations`.
         """
-        for name, least in (("generations", 2), ("slots", 1), ("hinted_slots", 0), ("briefs", 1)):
+        for name, least in (("generations", 2), ("slots", 1), ("hinted_slots", 0), ("briefs", 1), ("edits", 0)):
             settle(self, name, whole, least)
         settle(self, "designer_scale", number, 0.0, above=True)
         settle(self, "mix", flag)
@@ -68,6 +73,8 @@ class SpadeTraining:
                 f"seeds * repeats = {config.seeds} * {config.repeats} plays share a hint, and a group of generations = "
                 f"{self.generations} rows holds whole portions of them: make it a multiple"
             )
+        if self.edits >= self.generations:
+            raise BadInput(f"edits is below generations = {self.generations}: without samples there is no baseline")
         if config.pool is not None or config.attempts != 1 or config.sequential:
             raise BadInput(
                 "a designer in training writes once: leave pool, attempts and sequential of the config alone"

@@ -163,6 +163,16 @@ def compile_lock(reply: str, skill: str) -> str:
     return reply if pins is None else lock_source(skill, pins)
 
 
+def edit_lock(source: str, seed: int) -> str:
+    """The line of a lock with one pin more or less than another one.
+
+    Args:
+        source: The other one.
+        seed: Decides which.
+    """
+    return line_of(min(PINS, max(1, (pins_in(source) or 1) + (1 if seed % 2 else -1))))
+
+
 PAY: Mapping[str, tuple[str, dict[str, float]]] = {
     "regret": ("spade_regret", {"invalid": -0.5}),
     "blend": ("spade_blend", {}),

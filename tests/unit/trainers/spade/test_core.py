@@ -234,6 +234,50 @@ def test_a_regeneration_without_a_program_is_made_again_at_once() -> None:
     assert all(row.reward is not None for row in rows_of(second, "designer"))
 
 
+def test_edits_are_written_by_the_editor_and_only_good_ones_teach() -> None:
+    policy = Locksmith(pins(2), skill=1.0)  # without a hint it wins all, so that only unfair locks would pay
+    found = one(bound(policy, training("minimax", edits=2, designer_scale=3.0), editor=locks.edit_lock))
+    rows = rows_of(found, "designer")
+    assert found.edited == {6, 7}
+    assert policy.designs == 6
+    assert {locks.pins_in(found.slots[place].design.first.source) for place in found.edited} <= {1, 3}
+    for place in found.edited:
+        line = locks.line_of(locks.pins_in(found.slots[place].design.first.source) or 0)
+        assert tokenizer().decode(rows[place].completion_ids[:-1]) == line
+        assert (rows[place].prompt_ids, rows[place].logprobs) == (rows[0].prompt_ids, None)
+        assert all(rows[place].mask)
+    assert found.metrics["spade/valid"] == 1.0
+    values = found.advantages[:8]
+    assert values[:6] == (0.0,) * 6, "edits do not move the baseline"
+    assert all(values[place] == 0.0 for place in found.edited), "no better than what was written"
+
+
+def test_an_edit_that_is_paid_more_is_pulled_towards() -> None:
+    policy = Locksmith(pins(7), skill=1.0)
+    found = one(
+        bound(policy, training("absolute", edits=4, designer_scale=2.0), editor=lambda source, seed: "lock pin")
+    )
+    assert [found.advantages[place] for place in sorted(found.edited)] == [2.0] * 4
+
+
+def test_without_anything_to_edit_the_policy_writes_itself_and_the_memory_is_looked_at_first() -> None:
+    settings = training(edits=2)
+    empty = Locksmith(lambda family, number: "ruby")
+    assert one(bound(empty, settings, editor=locks.edit_lock)).edited == frozenset()
+    assert empty.designs == 8
+    later = Locksmith(lambda family, number: locks.line_of(2) if number < 6 else "ruby")
+    made = bound(
+        later, SpadeTraining(replace(locks.lock_config(), skills=("sun",)), 8, 3, 1, edits=2), editor=locks.edit_lock
+    )
+    one(made)
+    assert one(made).edited == {6, 7}, "of the program in the memory"
+
+
+def test_edits_need_an_editor() -> None:
+    with pytest.raises(BadInput, match="needs an editor"):
+        core(training(edits=1))
+
+
 def test_two_processes_have_briefs_of_their_own_and_equal_memories() -> None:
     pairs: list[list[Any]] = [[], []]
     sides = [core(training(slots=1)) for _ in range(2)]
@@ -315,6 +359,7 @@ def test_records_are_written_over_what_a_killed_run_wrote_after_its_save(tmp_pat
         ({"credit": "shaped"}, "credit"),
         ({"agent_rule": "softmax"}, "agent_rule"),
         ({"designer_scale": 0.0}, "designer_scale"),
+        ({"edits": 8}, "without samples there is no baseline"),
     ],
 )
 def test_settings_out_of_range_are_refused(fields: dict[str, Any], words: str) -> None:
