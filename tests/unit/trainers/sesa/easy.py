@@ -105,7 +105,7 @@ def easy_play(
         Seat(
             tiny_model(tokenizer, hidden=16, layers=1, heads=2, positions=64, seed=number),
             tokenizer,
-            arguments(4, 2, 5, **more),
+            arguments(4, 2, 5, learning_rate=0.02, **more),  # a step is seen in what is sampled,
         )
         for number in range(2)
     ]
