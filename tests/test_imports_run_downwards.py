@@ -22,7 +22,19 @@ SYSTEMS = frozenset({"ict", "spade", "sesa"})
 
 # The same for the trainers, which stand on top of the core; tiny models and worlds are for their tests and examples.
 TRAINER_ROOMS = (
-    *("versions", "episodes", "advantages", "convert", "policies", "recording", "checkpoints", "tracking", "guards"),
+    *(
+        "versions",
+        "episodes",
+        "advantages",
+        "convert",
+        "sampling",
+        "completions",
+        "policies",
+        "recording",
+        "checkpoints",
+        "tracking",
+        "guards",
+    ),
     *("geometry", "recipes", "presets", "servers", "ict", "spade", "sesa", "tiny", "plan"),
 )
 
