@@ -92,7 +92,7 @@ def tiny_job(given: argparse.Namespace) -> Job:
     models.warm_start(model, tokenizer, example, steps=TINY_WARM, batch=48)
     config = locks.lock_config(given.pay, seed=given.seed, plays=8)
     training = SpadeTraining(
-        config, generations=8, slots=6, hinted_slots=2, briefs=2, mix=False, designer_scale=8.0, edits=2
+        config, generations=8, slots=6, hinted_slots=1, briefs=2, mix=False, designer_scale=8.0, edits=2
     )
     stage = locks.twin_stage if given.play == "twin" else locks.staged
     core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, editor=locks.edit_lock, stage=stage)

@@ -3,8 +3,10 @@
 The designer's whole language is ``lock pin pin ...``: `compile_lock` makes of such a line, for the family that was
 asked for, a real environment program, which goes through the real sandbox and its validation as any other. A lock shows
 a sign for each pin; the key of a pin is the sign's image under the secret cipher of its family and place, which nothing
-but training can teach. The hint tells the colour of the right key for about half of the pins; which colour a key has
-belongs to the form of the answers and is part of the warm start. An agent's reply holds six words, so that locks of
+but training can teach. The hint is the row again, with the colour of the right key in the place of about half of the
+signs; which colour a key has belongs to the form of the answers and is part of the warm start. (The row stands where it
+does without a hint, right before the answer, so that what is learned without hints serves with them: a model of two
+layers finds a word by how far back it is.) An agent's reply holds six words, so that locks of
 seven and eight pins are beyond every agent, hint or no hint, though their own solutions open them.
 
 The filter for hints that give an answer away (`metagym.spade.leaks`) does not see through colours, and a hint of this
@@ -42,7 +44,7 @@ SIGNS = ("ruby", "jade", "opal", "onyx")
 KEYS = ("iron", "zinc", "gold", "bronze")
 COLOURS = ("red", "blue", "green", "pink")
 """Of the keys, in their order."""
-WORDS = ("design", "play", "HINT", "lock", "pin", "blank", "dark", *FAMILIES, *SIGNS, *KEYS, *COLOURS)
+WORDS = ("design", "play", "HINT", "lock", "pin", "blank", *FAMILIES, *SIGNS, *KEYS, *COLOURS)
 """The vocabulary; a tokenizer that drops all else makes of the real prompts a handful of ids."""
 
 _SECRET = 7
@@ -95,8 +97,8 @@ class LockEnv(SyntheticEnv):
         return "It stays shut.", 0.5 * right / max(len(tried), len(self.keys)), True, False, {{}}
 
     def hint(self):
-        colours = [COLOURS[key] if told else "dark" for key, told in zip(self.keys, self.told)]
-        return " ".join([*colours, *["blank"] * ({most} - len(CIPHER))])
+        row = [COLOURS[key] if told else sign for sign, key, told in zip(self.signs, self.keys, self.told)]
+        return " ".join([*row, *["blank"] * ({most} - len(CIPHER))])
 
     def solution(self):
         return [" ".join(self.keys)]
@@ -219,7 +221,7 @@ class _Twin:
     def __init__(self, family: str, pins: int) -> None:
         self._family, self._cipher = family, cipher(family)[:pins]
         self._keys: dict[int, list[str]] = {}
-        self._told: dict[int, list[bool]] = {}
+        self._hints: dict[int, list[str]] = {}
         self._over: set[int] = set()
 
     async def reset(self, seed: int, session: int = 0, fresh: bool = False) -> tuple[str, dict[str, Any]]:
@@ -228,7 +230,11 @@ class _Twin:
         while len(signs) > 1 and _is_kept(signs):
             signs = [draw.choice(SIGNS) for _ in self._cipher]
         self._keys[session] = [table[sign] for table, sign in zip(self._cipher, signs, strict=True)]
-        self._told[session] = [draw.random() < 0.5 for _ in self._cipher]
+        colour = dict(zip(KEYS, COLOURS, strict=True))
+        told = [draw.random() < 0.5 for _ in signs]
+        self._hints[session] = [
+            colour[key] if tell else sign for sign, key, tell in zip(signs, self._keys[session], told, strict=True)
+        ]
         self._over.discard(session)
         return " ".join([self._family, *signs, *["blank"] * (PINS - len(signs))]), {}
 
@@ -246,9 +252,7 @@ class _Twin:
         keys = self._keys[session]
         if method == "solution":
             return [" ".join(keys)]
-        colour = dict(zip(KEYS, COLOURS, strict=True))
-        told = [colour[key] if told else "dark" for key, told in zip(keys, self._told[session], strict=True)]
-        return " ".join([*told, *["blank"] * (PINS - len(keys))])
+        return " ".join([*self._hints[session], *["blank"] * (PINS - len(keys))])
 
 
 def _is_kept(signs: Sequence[str]) -> bool:
@@ -313,7 +317,7 @@ def example(number: int, seed: int = 0) -> tuple[list[dict[str, str]], str]:
     hint = None
     if draw.random() < _HINTED:
         colour = dict(zip(KEYS, COLOURS, strict=True))
-        told = [colour[key] if draw.random() < 0.5 else "dark" for key in keys]
+        told = [colour[key] if draw.random() < 0.5 else sign for sign, key in zip(signs, keys, strict=True)]
         hint = " ".join([*told, *["blank"] * (PINS - pins)])
     observation = " ".join([family, *signs, *["blank"] * (PINS - pins)])
     return play_prompt(family, pins, inject(observation, hint)), " ".join(keys[:MOVES])
