@@ -63,7 +63,7 @@ def test_sesa_shows_the_gain_of_a_card_on_the_invented_world_where_there_is_noth
 def test_the_sandbox_is_measured_with_every_layer_on(monkeypatch: pytest.MonkeyPatch) -> None:
     programs = sandbox.corpus(numpy=False)
     few = {name: programs[name] for name in list(programs)[:2]}
-    monkeypatch.setattr(sandbox, "corpus", lambda numpy: few)
+    monkeypatch.setattr(sandbox, "corpus", lambda numpy, folder=None: few)
     report = sandbox.report(repeats=1, steps=20, rounds=1)
     finite(report)
     assert set(report.details["slowdowns"]) <= set(few)
