@@ -69,7 +69,7 @@ def run(out: Path, *arguments: str, kill_after: int | None = None) -> float:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
         if kill_after is not None:
             while process.poll() is None and len(lines(out)) < kill_after:
-                time.sleep(0.05)
+                time.sleep(0.2)
             process.send_signal(signal.SIGKILL)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
