@@ -152,6 +152,34 @@ def test_another_conversation_starts_another_row() -> None:
         recorder.episode(1.0)
 
 
+def test_a_history_that_was_changed_before_the_last_answer_starts_another_row() -> None:
+    policy = ScriptedPolicy([(INTER, END), (END,)])
+    recorder = Recorder(policy, TOKENIZER)
+    (said,) = converse(recorder, ["a"])
+    asyncio.run(recorder.chat(ask("changed", said, "b")))
+    assert recorder.rows == 2
+    assert policy.asked[1] == TOKENIZER.ids(
+        "<|user|>changed<|end|>\n<|model|> inter<|end|>\n<|user|>b<|end|>\n<|model|>"
+    )
+
+
+def test_log_probabilities_stand_at_sampled_ids_and_nothing_at_foreign_ones() -> None:
+    recorder = Recorder(ScriptedPolicy([(INTER, END), (NATIONAL,)]), TOKENIZER)
+    converse(recorder, ["a", "b"])
+    episode = recorder.episode()
+    assert episode.logprobs is not None and 0 in episode.mask
+    assert [known for known, own in zip(episode.logprobs, episode.mask, strict=True) if own] == [-0.5, -0.51, -0.5]
+    assert {known for known, own in zip(episode.logprobs, episode.mask, strict=True) if not own} == {0.0}
+
+
+def test_s03_how_an_episode_ended_stands_in_its_row() -> None:
+    recorder = Recorder(ScriptedPolicy([(END,)]), TOKENIZER)
+    converse(recorder, ["a"])
+    for terminated, truncated in ((True, False), (False, True), (False, False)):
+        row = recorder.episode(terminated=terminated, truncated=truncated)
+        assert (row.terminated, row.truncated) == (terminated, truncated)
+
+
 def test_s11_turn_rewards_stand_at_the_last_sampled_token_of_their_turns_and_add_up() -> None:
     policy = ScriptedPolicy([(INTER, END), (NATIONAL, NATIONAL, END), (END,)])
     recorder = Recorder(policy, TOKENIZER)
