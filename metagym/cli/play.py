@@ -135,6 +135,11 @@ def outcome(terminated: bool, success: bool | None, ret: float, steps: int) -> s
     return f"{verdict}: {'terminated' if terminated else 'cut'} after {count}, return {ret:g}"
 
 
+def _count(text: str) -> int | None:
+    """The number that a line is, if it is a short one: Python refuses to read numbers of some thousand digits."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 class _Table:
     """The table at which a person plays."""
 
@@ -179,7 +184,7 @@ class _Table:
 
     def _act(self, text: str) -> None:
         legal = self._legal()
-        number = int(text) if text.isascii() and text.isdigit() and text not in legal else 0
+        number = (_count(text) or 0) if text not in legal else 0
         self._show(self.session.act(legal[number - 1] if 0 < number <= len(legal) else text))
 
     def _legal(self) -> Sequence[str]:
@@ -188,9 +193,9 @@ class _Table:
     def _order(self, text: str) -> None:
         order, _, rest = text[1:].partition(" ")
         if order == "undo":
-            if rest and not (rest.isascii() and rest.strip().isdigit()):
+            count = _count(rest.strip() or "1")
+            if count is None:
                 raise BadInput(f":undo takes a number of moves, got {rest!r:.40}")
-            count = int(rest or 1)
             if len(self.session.moves) == 1:
                 raise BadInput("there is nothing to take back")
             if not self.session.undo(count):

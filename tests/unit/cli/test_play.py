@@ -126,6 +126,13 @@ def test_bad_input_is_one_sentence(play: Play) -> None:
     assert "the engine broke" in play("Fails", "--watch", "random").sentence
 
 
+def test_a_number_of_thousands_of_digits_is_an_action_like_any_other(play: Play) -> None:
+    long = "1" * 5000
+    done = play("Guess", "--task", "train-0", lines=f"{long}\n:undo {long}\n:undo\n")
+    assert done.code == 0 and ":undo takes a number of moves, got '111" in done.out
+    assert [line for line in done.out.splitlines() if line.startswith("step ")][-1].startswith("step 0")
+
+
 def test_a_name_of_two_namespaces_is_never_guessed(play: Play) -> None:
     metagym.register_family(guess_family(), namespace="Others")
     assert "Guess may be any of Tests/Guess-v0, Others/Guess-v0: name one of them" in play("Guess").sentence
