@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metagym.cli.options import key_values
-from metagym.errors import BadInput, MetaGymError, UnknownName
+from metagym.errors import BadInput, MetaGymError, MissingExtra, UnknownName
 
 if TYPE_CHECKING:
     from metagym.conformance import Report
@@ -33,10 +33,15 @@ def check(
     options = key_values(option)
     if options and len(wanted) != 1:
         raise BadInput(f"--option belongs to one family, and {len(wanted)} are to be checked: name it")
-    failed = []
+    failed, left_out = [], []
     for name in dict.fromkeys(wanted):
         try:
             report = check_family(name, options=options, tasks=tasks, steps=steps, only=only)
+        except MissingExtra as error:
+            if names:
+                raise
+            left_out.append(f"{name} ({error})")  # it is not installed, and nobody asked for it
+            continue
         except Exception as error:  # a plugin's family may fail in any way; the others are checked all the same
             if len(wanted) == 1 and isinstance(error, MetaGymError):
                 raise
@@ -47,6 +52,8 @@ def check(
         _print(report)
         if not report.ok:
             failed.append(name)
+    if left_out:
+        typer.echo(f"not checked: {', '.join(left_out)}", err=True)
     if failed:
         typer.echo(f"{len(failed)} of {len(wanted)} families fail: {', '.join(failed)}", err=True)
         raise typer.Exit(1)

@@ -9,8 +9,14 @@ from gymnasium.envs.registration import registry
 
 import metagym
 from metagym import families
+from metagym.extras import require
 from tests.support.worlds import FailingEnv, family_of
 from tests.unit.cli.conftest import Command
+
+
+def without_extra() -> None:
+    """A factory whose extra is not installed."""
+    require("nosuch", "nosuch")
 
 
 @pytest.fixture
@@ -45,6 +51,16 @@ def test_a_family_that_cannot_be_built_does_not_stop_the_others(cli: Command, fa
     assert done.code == 1 and "Tests/Unbuilt: cannot be built: the factory of family" in done.out
     assert "Family SearchQA" in done.out and done.err.endswith("1 of 2 families fail: Tests/Unbuilt\n")
     assert "nosuchmodule" in cli("check", "Unbuilt").sentence
+
+
+def test_a_family_without_its_extra_fails_only_where_it_is_asked_for(cli: Command, faulty: None) -> None:
+    for name in set(families._factories) - {"SearchQA"}:
+        families.drop_factory(name)
+    metagym.register_family("Bare", f"{__name__}:without_extra", namespace="Tests")
+    done = cli("check", "--only", "tasks")
+    assert done.code == 0 and "Family SearchQA" in done.out
+    assert done.err == "not checked: Tests/Bare (nosuch is not installed: pip install 'metagym-agents[nosuch]')\n"
+    assert "nosuch is not installed" in cli("check", "Bare").sentence
 
 
 def test_bad_input_is_one_sentence(cli: Command) -> None:
