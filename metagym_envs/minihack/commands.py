@@ -79,6 +79,10 @@ _WORDS = {
     "go": "step", "move": "step", "walk": "step", "head": "step", "far": "run", "drink": "quaff", "unlock": "apply",
     "use": "apply", "take": "pickup", "grab": "pickup", "get": "pickup", "wait": "search", "equip": "wield",
 }  # fmt: skip
+CANCEL = "cancel"
+"""The answer that gives up a question; it is listed where one is open, and there alone."""
+SPOKEN = {"yes": "y", "no": "n", "quit": "q", "all": "a"}
+"""Words for the keys that answer a yes-or-no question."""
 _IDLE_WORDS = frozenset("the a an my to towards toward in on at from up with and it door direction of".split())
 _HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 _MARKS = re.compile(r"[\"'`*_<>\[\](){}“”‘’«».,:;!?]")
@@ -172,7 +176,8 @@ def clean(command: str, admissible: Sequence[str] | None) -> Cleaned:
     2. Otherwise the first line counts; what `parse` reads is sent in its listed form ("Go north!" is ``step north``).
     3. What is equal to a listed answer when case, quotes and a full stop are left out is that answer (the game may be
        asking a question).
-    4. Anything else is sent after these steps all the same, and the environment answers it.
+    4. Where a question is open, "yes" is ``y`` and "step east" is ``east``, and a command is no answer.
+    5. Anything else is sent after these steps all the same, and the environment answers it.
 
     Nothing is snapped to a nearest command.
 
@@ -189,6 +194,9 @@ def clean(command: str, admissible: Sequence[str] | None) -> Cleaned:
     if not plain.command or (admissible is not None and plain.repair is Repair.REPAIRED):
         return plain
     found = parse(plain.command)
+    if admissible is not None and CANCEL in admissible:
+        said = SPOKEN.get(plain.command.lower()) or (found.direction if found is not None else "")
+        return Cleaned(said, Repair.REPAIRED) if said in admissible else Cleaned(plain.command, Repair.INVALID)
     if found is None:
         return Cleaned(plain.command, Repair.INVALID)
     text = str(found)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metagym_envs.minihack.commands import DIRECTIONS, MOVES, Command, parse
+from metagym_envs.minihack.commands import CANCEL, DIRECTIONS, MOVES, SPOKEN, Command, parse
 
 ESCAPE = 27
 """The key that gives up a question."""
-CANCEL = "cancel"
 
 _OFFER = re.compile(r"\[([^\]]*)\]")
 _RANGE = re.compile(r"([A-Za-z])-([A-Za-z])")
@@ -121,7 +120,7 @@ def typed_answer(text: str, question: Question, items: Sequence[Item]) -> int | 
         found = parse(low)
         return ord(DIRECTIONS[found.direction][2]) if found is not None and found.direction else None
     if question.kind == "yes":
-        letter = {"yes": "y", "no": "n", "quit": "q", "all": "a"}.get(low, low)
+        letter = SPOKEN.get(low, low)
         return ord(letter) if letter in question.offered else None
     letter = find_item(said, items, question.offered) or find_item(low, items, question.offered) or ""
     return ord(letter) if letter else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +19,7 @@ TRAIN_SEEDS = 10_000
 """Training plays seeds 0 to 9,999, validation 10,000 to 10,099."""
 VALID_SEEDS = 100
 _LONGEST_DES = 200_000
+_WAY_OUT = re.compile(r"^[^#\n]*\bSTAIR\s*:[^\n]*\bdown\b", re.MULTILINE)
 _BASES = {"skill": "MiniHack-Skill-Custom-v0", "navigation": "MiniHack-Navigation-Custom-v0"}
 
 
@@ -154,4 +156,6 @@ def _own(path: Path, commands: str, goal: str | None) -> Level:
     if not des.strip() or len(des) > _LONGEST_DES:
         raise BadInput(f"level {path} is {'empty' if not des.strip() else f'longer than {_LONGEST_DES} characters'}")
     check_des(str(path), des)
+    if not _WAY_OUT.search(des):
+        raise BadInput(f"level {path} has no staircase down, which alone is success: add one, as in STAIR:(3,1),down")
     return Level(f"custom/{path.stem}", path.stem, goal or STAIRS, des, _BASES[commands])

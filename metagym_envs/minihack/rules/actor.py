@@ -18,8 +18,7 @@ from metagym.seeding import check_seed, derive
 from metagym_envs.alfworld.rules.actor import SHARPNESS
 from metagym_envs.alfworld.rules.formats import conversation
 from metagym_envs.alfworld.rules.reader import read
-from metagym_envs.minihack.commands import DIRECTIONS, MOVES
-from metagym_envs.minihack.questions import CANCEL
+from metagym_envs.minihack.commands import CANCEL, DIRECTIONS, MOVES
 from metagym_envs.minihack.rules.intents import TABLE
 from metagym_envs.minihack.rules.view import PLACES, View
 

@@ -92,3 +92,10 @@ def test_cleaning_tells_how_a_command_came_about() -> None:
     assert clean("sing a song", listed) == ("sing a song", Repair.INVALID)
     assert clean("  \n ", listed) == ("", Repair.ABSENT)
     assert clean("Y", ("y", "n", "cancel")) == ("y", Repair.REPAIRED)
+
+
+def test_a_command_is_no_answer_to_an_open_question() -> None:
+    assert clean("Yes", ("y", "n", "cancel")) == ("y", Repair.REPAIRED)
+    assert clean("go East.", (*DIRECTIONS, "cancel")) == ("east", Repair.REPAIRED)
+    assert clean("step east", ("f", "cancel")) == ("step east", Repair.INVALID)
+    assert clean("quaff f", ("f", "cancel")) == ("quaff f", Repair.INVALID)

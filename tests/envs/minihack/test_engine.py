@@ -176,6 +176,7 @@ def test_levels_of_ones_own_are_tasks(tmp_path: Path) -> None:
         (DES.replace("MAZE:", "MMAZE:"), "does not compile: line 1, pos 0: syntax error"),
         (DES.replace('"apple"', '"applex"'), 'Unknown object'),
         (DES.replace("mylevel", "other"), 'with the name "mylevel"'),
+        (DES.replace("STAIR:", "#STAIR:"), "no staircase down, which alone is success"),
     ],
 )  # fmt: skip
 def test_a_level_that_does_not_compile_is_one_clear_sentence(tmp_path: Path, des: str, words: str, capfd) -> None:
