@@ -8,6 +8,7 @@ from typing import Any
 
 from metagym.errors import BadInput, UnknownName
 from metagym_envs.games import mended, moves
+from metagym_envs.games.limits import check_settings
 
 
 @dataclass(frozen=True)
@@ -168,9 +169,11 @@ def settings_for(game: Game, given: Mapping[str, Any]) -> dict[str, Any]:
     """Its settings with those that a caller gave.
 
     Raises:
-        BadInput: It has no such setting.
+        BadInput: It has no such setting, or no game is made of them.
     """
     for name in given:
         if name not in game.settings:
             raise BadInput(f"{game.name} has no setting {name!r}; it has {', '.join(game.settings) or 'none'}")
-    return {**game.settings, **given}
+    settings = {**game.settings, **given}
+    check_settings(game.name, settings)
+    return settings

@@ -12,7 +12,7 @@ from metagym.errors import BadInput
 from metagym.seeding import check_seed, derive, rng
 from metagym.spaces import FreeText
 from metagym_envs.games.catalogue import Game
-from metagym_envs.games.engine import Table
+from metagym_envs.games.engine import DEALS, Table
 from metagym_envs.games.opponents import move_of
 
 PARTIAL = 0.95
@@ -78,7 +78,8 @@ class TextArenaGame(gymnasium.Env[str, str]):
             options: None.
 
         Raises:
-            BadInput: An option is given, or the engine refuses the settings.
+            BadInput: An option is given, the engine refuses the settings, or with them the game is over before the
+                agent's first move.
         """
         super().reset(seed=seed)
         if options:
@@ -87,9 +88,17 @@ class TextArenaGame(gymnasium.Env[str, str]):
             self.seed = check_seed(seed)
         self.seat = derive(self.seed, "seat") % self.game.seats if self._wanted is None else self._wanted
         self._chance = rng(self.seed, "opponent")
-        self._table.reset(self.seed)
-        self._others()
-        self._open = not self._table.over
+        for deal in range(DEALS):  # an opponent who begins may win at once: then another game is dealt
+            self._table.reset(derive(self.seed, "deal again", deal) if deal else self.seed)
+            self._others()
+            self._open = not self._table.over
+            if self._open:
+                break
+        else:
+            raise BadInput(
+                f"{self.game.name} with {self._table.settings} is over before the agent's first move: "
+                "choose other settings, or seat=0"
+            )
         return self._table.text(self.seat), self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:

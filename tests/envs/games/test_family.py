@@ -314,6 +314,15 @@ class TestFamily:
         with pytest.raises(BadInput, match="refuses the settings"):
             family.open(family.task_set("train")[0]).reset()
 
+    def test_a_game_that_the_opponent_wins_at_once_is_dealt_again(self) -> None:
+        short = settings_for(GAMES["PigDice"], {"winning_score": 6})
+        for seed in range(20):
+            env = TextArenaGame(GAMES["PigDice"], short, seed, seat=1)
+            text, info = env.reset()
+            assert info["admissible"] and not info["success"] and env.reset() == (text, info)
+        with pytest.raises(BadInput, match="over before the agent's first move"):
+            TextArenaGame(GAMES["Nim"], settings_for(GAMES["Nim"], {"piles": [1]}), 0, seat=1).reset()
+
     def test_held_out_games_have_seeds_or_sizes_of_their_own(self) -> None:
         family = Games(("TowerOfHanoi", "Nim"), size=3)
         disks = {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metagym.episodes import Repair
 from metagym.errors import BadInput, UnknownName
 from metagym_envs.games.catalogue import GAMES, OUT, find, settings_for
+from metagym_envs.games.limits import LISTS, RANGES
 from metagym_envs.games.text import MAX_CHARS, bracketed, clean, shown
 
 
@@ -96,5 +97,32 @@ def test_names_and_settings_that_do_not_exist_are_named() -> None:
         find("Go")
     with pytest.raises(BadInput, match=r"FrozenLake has no setting 'mines'; it has size, num_holes"):
         settings_for(GAMES["FrozenLake"], {"mines": 3})
-    assert settings_for(GAMES["FrozenLake"], {"size": 4}) == {"size": 4, "num_holes": 8}
+    assert settings_for(GAMES["FrozenLake"], {"size": 5}) == {"size": 5, "num_holes": 8}
+
+
+@pytest.mark.parametrize(
+    ("game", "given", "words"),
+    [
+        ("Minesweeper", {"num_mines": 600}, "num_mines of Minesweeper is at most 55 on a board of this size, got 600"),
+        ("Minesweeper", {"rows": -1}, "rows of Minesweeper is a whole number from 4 to 50, got -1"),
+        ("FrozenLake", {"size": 4}, "num_holes of FrozenLake is at most 5"),
+        ("Sudoku", {"clues": 0}, "clues of Sudoku is a whole number from 25 to 80"),
+        ("Sokoban", {"num_boxes": 100}, "num_boxes of Sokoban is a whole number from 1 to 3"),
+        ("Sokoban", {"dim_room": [5, 5]}, "dim_room of Sokoban is a list of 2 whole numbers from 6 to 10"),
+        ("Nim", {"piles": []}, "piles of Nim is a list of 1 to 20 whole numbers"),
+        ("Nim", {"piles": 3}, "piles of Nim is a list"),
+        ("PigDice", {"winning_score": "x"}, "winning_score of PigDice is a whole number"),
+        ("LiarsDice", {"num_dice": True}, "num_dice of LiarsDice is a whole number"),
+    ],
+)
+def test_settings_of_which_no_game_is_made_are_refused(game: str, given: dict[str, object], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        settings_for(GAMES[game], given)
+
+
+def test_every_number_and_list_among_the_settings_has_limits() -> None:
+    for game in GAMES.values():
+        assert settings_for(game, {}) == game.settings
+        limited = {*RANGES.get(game.name, ()), *LISTS.get(game.name, ())[:1]}
+        assert limited == {name for name, value in game.settings.items() if not isinstance(value, bool)}
     assert not set(GAMES) & set(OUT)
