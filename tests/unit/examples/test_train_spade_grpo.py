@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -113,7 +114,29 @@ def test_a_preset_runs_from_end_to_end_on_a_tiny_model(
 
 
 @pytest.mark.slow
-def test_a_tiny_run_learns_the_form_and_the_keys_and_is_resumed(tmp_path: Path) -> None:
+def test_a_killed_run_is_resumed_and_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+    def command(out: Path, *more: str) -> list[str]:
+        steps = ["--max-steps", "6", "--save-steps", "2", "--play", "sandbox"]
+        return [sys.executable, "-W", "ignore", str(SCRIPT), "--tiny", *steps, "--out", str(out), *more]
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    subprocess.run(command(whole), env=environment, check=True, capture_output=True)
+    with subprocess.Popen(command(parts), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        records = parts / "generations.jsonl"
+        while run.poll() is None and (not records.exists() or records.read_text().count("\n") < 4):
+            time.sleep(0.05)
+        run.kill()
+    assert run.returncode == -9
+    subprocess.run(command(parts, "--resume"), env=environment, check=True, capture_output=True)
+    assert (parts / "generations.jsonl").read_text() == (whole / "generations.jsonl").read_text()
+    tables = [re.sub("seconds of this process: .*", "", (out / "evaluation.md").read_text()) for out in (whole, parts)]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.slow
+def test_a_tiny_run_learns_the_form_and_the_keys(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", str(SCRIPT), "--tiny", "--out", str(tmp_path / "run")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     found = subprocess.run(

@@ -62,7 +62,8 @@ class Locksmith:
         return self.write(next(word for word in words if word in locks.FAMILIES), self.designs - 1)
 
     def play(self, words: list[str], seed: int) -> str:
-        signs = [word for word in words if word in locks.SIGNS]
+        row = words[: words.index("HINT")] if "HINT" in words else words  # the hint shows the row a second time
+        signs = [word for word in row if word in locks.SIGNS]
         family = next(word for word in words if word in locks.FAMILIES)
         keys = [table[sign] for table, sign in zip(locks.cipher(family), signs, strict=False)]
         right = "HINT" in words or Random(seed).random() < self.skill
