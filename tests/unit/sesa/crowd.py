@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,8 @@ def forked(work: Callable[[int], None]) -> tuple[int, int]:
         os.close(reading)
         work(writing)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 
@@ -60,14 +63,17 @@ def kills(folder: Path, rounds: int) -> dict[str, int]:
     """Rounds of three writers, each killed at a random moment; after each all that was acknowledged must be there."""
     random = rng(0, "kills")
     acknowledged: set[str] = set()
-    lost, killed, torn, done = 0, 0, 0, 0
+    lost, killed, torn, done, silent = 0, 0, 0, 0, 0
     SkillBank.open(folder, embedder=_EMBEDDER).close()
     for number in range(rounds):
         firsts = (number * 1000, number * 1000 + 500, 900_000)  # the third writes what others of its kind wrote
         children = [forked(writer(folder, range(first, first + 500))) for first in firsts]
         for child, reading in sorted(children, key=lambda _: random.random()):
             for _ in range(random.randint(1, 2)):
-                acknowledged.add(os.read(reading, 17).decode().strip())  # 16 digits and the newline
+                if line := os.read(reading, 17).decode().strip():  # 16 digits and the newline
+                    acknowledged.add(line)
+                else:  # a writer that ended by itself
+                    silent += 1
             time.sleep(random.uniform(0, 0.004))
             os.kill(child, signal.SIGKILL)
         for child, reading in children:
@@ -85,7 +91,14 @@ def kills(folder: Path, rounds: int) -> dict[str, int]:
                 assert text.startswith("---\n") and text.endswith("\n") and text.count("---\n") == 2, path
             bank.close()
         bank.release()
-    return {"acknowledged": len(acknowledged), "lost": lost, "killed": killed, "torn": torn, "cards": done}
+    return {
+        "acknowledged": len(acknowledged),
+        "lost": lost,
+        "killed": killed,
+        "torn": torn,
+        "cards": done,
+        "silent": silent,
+    }
 
 
 def _die(*_: object) -> None:
