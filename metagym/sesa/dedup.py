@@ -114,7 +114,7 @@ class _Planner:
         for one, row, score in close_pairs(vectors, table.rows, threshold, table.tiles):
             self.close[one].append((score, state.ids[row]))
         self.inner: list[list[tuple[float, int]]] = [[] for _ in cards]
-        for one, other, score in close_pairs(vectors, vectors, threshold):
+        for one, other, score in close_pairs(vectors, vectors, threshold) if len(cards) > 1 else ():
             if other < one:
                 self.inner[one].append((score, other))
         self.accepted: set[int] = set()

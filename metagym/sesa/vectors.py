@@ -20,7 +20,7 @@ _SHARED = 16
 """Tiles from which two threads share a search: 32,768 rows, about a millisecond."""
 
 _FEW = 64
-"""Rows of a tile that are compared one by one; where more come near, the whole tile is."""
+"""Rows that are compared one by one; where more come near, the whole table is."""
 
 _TILE_ROWS = 256
 _ALONE = 1 << 18
@@ -39,21 +39,36 @@ class Tiles:
 
     def __init__(self) -> None:
         self._tiles: list[Vectors] = []
-        self._rests: list[Vectors] = []
+        self._rests: Vectors = np.zeros(0, dtype=np.float32)
+        self._known = 0
         self._lock = threading.Lock()
 
     def of(self, rows: Vectors) -> list[Vectors]:
         """The tiles of the first rows of the table that these belong to; the rows beyond the last are in none."""
         with self._lock:
             for start in range(len(self._tiles) * BLOCK, len(rows) - BLOCK + 1, BLOCK):
-                block = rows[start : start + BLOCK]
-                self._tiles.append(np.ascontiguousarray(block.T))
-                self._rests.append(np.linalg.norm(block[:, block.shape[1] // 2 :], axis=1))
+                self._tiles.append(np.ascontiguousarray(rows[start : start + BLOCK].T))
             return self._tiles[: len(rows) // BLOCK]
 
-    def rests(self, number: int) -> Vectors:
-        """Lengths of the second halves of a tile's rows, shape (`BLOCK`,)."""
-        return self._rests[number]
+    def rests(self, rows: Vectors) -> Vectors:
+        """Lengths of the second halves of the rows, shape (len(rows),)."""
+        with self._lock:
+            if self._known < len(rows):
+                new = np.linalg.norm(rows[self._known :, rows.shape[1] // 2 :], axis=1)
+                self._rests = extended(self._rests, self._known, new)
+                self._known = len(rows)
+            return self._rests[: len(rows)]
+
+
+def extended(known: Vectors, count: int, new: Vectors) -> Vectors:
+    """The first `count` rows of `known`, then `new`; room grows by half, so that n rows cost O(n)."""
+    needed = count + len(new)
+    if needed > len(known):
+        grown = np.zeros((max(needed, 64, len(known) * 3 // 2), *known.shape[1:]), dtype=known.dtype)
+        grown[:count] = known[:count]
+        known = grown
+    known[count:needed] = new
+    return known
 
 
 class VectorTable:
@@ -78,14 +93,9 @@ class VectorTable:
         return self._rows[: self._count]
 
     def append(self, rows: Vectors) -> None:
-        """Adds rows; room grows by half, so that n rows cost O(n)."""
-        needed = self._count + len(rows)
-        if needed > len(self._rows):
-            grown = np.zeros((max(needed, 64, len(self._rows) * 3 // 2), self._rows.shape[1]), dtype=np.float32)
-            grown[: self._count] = self.rows
-            self._rows = grown
-        self._rows[self._count : needed] = rows
-        self._count = needed
+        """Adds rows."""
+        self._rows = extended(self._rows, self._count, rows)
+        self._count += len(rows)
 
 
 def close_pairs(
@@ -100,7 +110,7 @@ def close_pairs(
         tiles: Of the table whose first rows `right` is; a single row of `left` is compared faster by them.
     """
     if tiles is not None and len(left) == 1:
-        for other in _near(right, tiles, left[0], threshold - MARGIN):
+        for other in _near(right, tiles, left[0], threshold - MARGIN).tolist():
             if (score := cosine(left[0], right[other])) >= threshold:
                 yield 0, other, score
         return
@@ -149,24 +159,23 @@ def nearest(rows: Vectors, tiles: Tiles, live: Any, vector: Any, k: int) -> list
     return [(row, cosine(rows[row], vector)) for row in chosen.tolist()] if count else []
 
 
-def _near(rows: Vectors, tiles: Tiles, query: Vectors, least: float) -> Iterator[int]:
-    """The rows whose cosine to a query may reach `least`, and few others.
+def _near(rows: Vectors, tiles: Tiles, query: Vectors, least: float) -> Any:
+    """The rows whose cosine to a query may reach `least`, and few others, as an array of row numbers.
 
     Half of the numbers decide for nearly all rows: what the other half adds is at most the product of its two lengths
     (Cauchy-Schwarz). So half of the table is read, which is what time goes into.
     """
     half = len(query) // 2
-    rest = float(np.linalg.norm(query[half:]))
-    done = 0
-    for tile in tiles.of(rows):
-        most = np.dot(query[:half], tile[:half])
-        most += rest * tiles.rests(done // BLOCK)
-        near = np.flatnonzero(most >= least)
-        if len(near) > _FEW:
-            near = np.flatnonzero(np.dot(query, tile) >= least)
-        yield from (near + done).tolist()
-        done += BLOCK
-    yield from (np.flatnonzero(np.dot(rows[done:], query) >= least) + done).tolist()
+    head = query[:half]
+    whole_tiles = tiles.of(rows)
+    done = len(whole_tiles) * BLOCK
+    most = np.empty(len(rows), dtype=np.float32)
+    for at, tile in enumerate(whole_tiles):
+        np.dot(head, tile[:half], out=most[at * BLOCK : (at + 1) * BLOCK])
+    most[:done] += float(np.linalg.norm(query[half:])) * tiles.rests(rows[:done])
+    np.dot(rows[done:], query, out=most[done:])  # these lie row by row: reading a half of each saves nothing
+    near = np.flatnonzero(most >= least)
+    return near if len(near) <= _FEW else np.flatnonzero(_scores(rows, tiles, query) >= least)
 
 
 def _scores(rows: Vectors, tiles: Tiles, query: Vectors) -> Vectors:
