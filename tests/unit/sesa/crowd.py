@@ -49,6 +49,8 @@ def told(reading: int) -> list[str]:
 
 def writer(folder: Path, numbers: range) -> Callable[[int], None]:
     def work(pipe: int) -> None:
+        # A neighbour's kill may have cut a line short while this one opens; that it is told is no reason to end.
+        warnings.simplefilter("ignore", views.BankWarning)
         with SkillBank.open(folder, embedder=_EMBEDDER) as bank:
             for number in numbers:
                 os.write(pipe, (bank.add(lesson(number)).id + "\n").encode())
