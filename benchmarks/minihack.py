@@ -15,6 +15,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import gymnasium
+
 from benchmarks.common import Report, at_most, settled, told
 from metagym.extras import require
 from metagym.seeding import rng
@@ -24,7 +26,7 @@ from metagym_envs.minihack.levels import POOL, level_of
 
 WARM_UP = 300
 """Episodes before the first look at memory: the allocator settles over the first hundreds."""
-_MEMORY = "import sys; from benchmarks.minihack import grow; grow(int(sys.argv[1]), int(sys.argv[2]))"
+_MEMORY = "import sys; from benchmarks.minihack import grow; grow(*map(int, sys.argv[1:]))"
 
 
 def _pool(every: int) -> list[MiniHackGame]:
@@ -78,29 +80,52 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def grow(episodes: int, warm_up: int) -> None:
-    """Plays episodes on the levels of the pool by turns and prints memory before and after (JSON, bytes)."""
+def grow(episodes: int, warm_up: int, bare: int = 0) -> None:
+    """Plays episodes on the levels of the pool by turns and prints memory before and after (JSON, bytes).
+
+    Args:
+        episodes: How many are counted.
+        warm_up: How many come before.
+        bare: 1 plays the engine's own environments, without our text.
+    """
     envs = _pool(3)
     at = []
     for number in range(warm_up + episodes):
         if number == warm_up:
             at.append(resident())
-        env = envs[number % len(envs)]
-        _, info = env.reset(seed=number)
-        draw = rng(number, "benchmark", "memory")
-        for _ in range(10):
-            if info["end"]:
-                break
-            *_, info = env.step(draw.choice(info["admissible"]))
-        env.close()
+        play = _bare if bare else _told
+        play(envs[number % len(envs)], number)
     print(json.dumps([*at, resident()]))
 
 
-def memory(episodes: int, warm_up: int) -> float:
+def _told(env: MiniHackGame, number: int) -> None:
+    _, info = env.reset(seed=number)
+    draw = rng(number, "benchmark", "memory")
+    for _ in range(10):
+        if info["end"]:
+            break
+        *_, info = env.step(draw.choice(info["admissible"]))
+    env.close()
+
+
+def _bare(env: MiniHackGame, number: int) -> None:
+    require("minihack", "minihack")  # registers the ids
+    game = gymnasium.make(env.level.id)
+    game.unwrapped.seed(number, number, reseed=False)  # type: ignore[attr-defined]
+    game.reset()
+    draw = rng(number, "benchmark", "memory")
+    for _ in range(10):
+        _, _, terminated, truncated, _ = game.step(draw.randrange(8))
+        if terminated or truncated:
+            break
+    game.close()
+
+
+def memory(episodes: int, warm_up: int, bare: bool = False) -> float:
     """Megabytes by which a fresh interpreter grows over some episodes after the warm-up."""
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
-        [sys.executable, "-c", _MEMORY, str(episodes), str(warm_up)],
+        [sys.executable, "-c", _MEMORY, str(episodes), str(warm_up), str(int(bare))],
         capture_output=True,
         text=True,
         check=True,
@@ -146,13 +171,16 @@ def report(repeats: int = 9, steps: int = 40, episodes: int = 1000, every: int =
     for env in envs:
         env.close()
     slowest = max(by_level, key=lambda name: statistics.median(by_level[name]))
+    ours, engine = memory(episodes, warm_up), memory(episodes, warm_up, bare=True)
     figures = [
         at_most(0.5, f"text step, mean over the {len(envs)} levels of the pool", text, "ms"),
         told("the engine's step alone, of the same moves", alone, "ms"),
         told(f"text step on the slowest level, {slowest}", by_level[slowest], "ms"),
         told("opening a level with a fresh engine", opened, "ms", "this process"),
         told("the same, NetHack's level compiler", compiled, "ms", "its own processes"),
-        at_most(10, f"memory after {episodes:,} episodes over that after {warm_up}", [memory(episodes, warm_up)], "MB"),
+        at_most(5, f"memory by which {episodes:,} episodes grow, after {warm_up}", [ours], "MB"),
+        told("the same, the engine alone", [engine], "MB"),
+        at_most(5, "what the text adds to it", [max(0.0, ours - engine)], "MB"),
     ]
     return Report("minihack", "MiniHack levels told in text, CPU time", figures, {"by_level_ms": by_level})
 
