@@ -37,6 +37,9 @@ from metagym.tasks import Task
 
 # Failures of the whole, not of one episode: no other episode could go on either.
 FATAL = (BudgetExceeded, CacheMiss, StoreError)
+KEPT = ("engine", "seed_honoured", "scores", "final_answer")
+"""Facts of the last step's ``info`` that belong to an episode's record. ``scores``: further measures of the episode, name
+-> number or None (not measured); ``final_answer``: the answer in the form in which answers are counted, for majorities."""
 MAX_PROMPT = 100_000
 """Longest system prompt, in characters."""
 _turn = tuple.__new__  # builds a named tuple without its constructor, which would cost four times as much
@@ -103,7 +106,7 @@ class _Record:
             seed=self.seed,
             backend=self.backend,
             usage=Usage.total(self.usages),
-            info={name: self.info[name] for name in ("engine", "seed_honoured") if name in self.info},
+            info={name: self.info[name] for name in KEPT if name in self.info},
             seconds=perf_counter() - self.started,
         )
 
