@@ -92,7 +92,8 @@ class HFChat:
             raise ContextOverflow(f"{self._id}: the conversation has {length} tokens and the window holds {window}")
         sampling: dict[str, Any] = {"do_sample": False}
         if request.temperature > 0:
-            sampling = {"do_sample": True, "temperature": request.temperature}
+            cuts = {name: request.extra[name] for name in ("top_p", "top_k") if name in request.extra}
+            sampling = {"do_sample": True, "temperature": request.temperature, **cuts}
         devices = [model.device] if self._device == "cuda" else []
         with self._torch.random.fork_rng(devices=devices), self._torch.inference_mode():
             self._torch.manual_seed(request.seed or 0)

@@ -39,6 +39,9 @@ class ActorSettings:
         choose: Ask the server to constrain the answer to the legal actions (no thought is written then).
         temperature: >= 0.
         max_tokens: Upper bound on one reply, in tokens.
+        top_p: Sample from the most likely tokens that together have this probability (0 to 1); None leaves it to the
+            model.
+        top_k: Sample from so many of the most likely tokens, >= 1; None leaves it to the model.
     """
 
     history: int | None = None
@@ -46,6 +49,8 @@ class ActorSettings:
     choose: bool = False
     temperature: float = 0.0
     max_tokens: int = 500
+    top_p: float | None = None
+    top_k: int | None = None
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
@@ -54,12 +59,19 @@ class ActorSettings:
         settle(self, "choose", flag)
         settle(self, "temperature", number, 0)
         settle(self, "max_tokens", whole, 1)
+        settle(self, "top_p", number, 0, 1, above=True, none=True)
+        settle(self, "top_k", whole, 1, none=True)
 
     @cached_property
     def template(self) -> Request:
         """What the requests of the seat share; each turn puts its own messages, seed and choices in."""
+        cuts = {"top_p": self.top_p, "top_k": self.top_k}
         return Request(
-            messages=(Message("user", ""),), temperature=self.temperature, max_tokens=self.max_tokens, tag="actor"
+            messages=(Message("user", ""),),
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            extra={name: value for name, value in cuts.items() if value is not None},
+            tag="actor",
         )
 
 
@@ -157,5 +169,5 @@ def thought_of(reply: str | None) -> str:
 
 def settings_from(options: dict[str, Any]) -> ActorSettings:
     """Takes the seat's settings out of keyword arguments; the rest stays in `options`."""
-    names = ("history", "show_admissible", "choose", "temperature", "max_tokens")
+    names = ("history", "show_admissible", "choose", "temperature", "max_tokens", "top_p", "top_k")
     return ActorSettings(**{name: options.pop(name) for name in names if name in options})

@@ -235,6 +235,7 @@ async def play_async(
     seat: ActorSettings | None = None,
     settings: PlaySettings | None = None,
     on_episode: Callable[[Episode], None] | None = None,
+    attempts: Sequence[int] | None = None,
 ) -> list[Episode]:
     """Plays each task once and returns the episodes in task order.
 
@@ -251,6 +252,8 @@ async def play_async(
         seat: How the actor is asked.
         settings: Deadlines, caps and the largest share of failures.
         on_episode: Called with each episode as it ends (progress display).
+        attempts: Which attempt at its task each one is, >= 0; None counts them from 0 within this call. Whoever plays
+            many samples of a task in several calls says so here, so that each has the seed that it would have in one.
 
     Returns:
         One `Episode` per task. A failed episode has status ``error`` and its cause; the others stand.
@@ -279,18 +282,13 @@ async def play_async(
 
     first_seed = named_branch(seed, "episode")
     stopped: list[Exception] = []
-    before: Counter[str] = Counter()
-    attempts = []
-    for task in tasks:
-        attempts.append(before[task.key])
-        before[task.key] += 1
+    attempts = _attempts(tasks, attempts)
 
     async def one(task: Task, attempt: int) -> Episode:
         async with gate:
             if stopped:
                 raise stopped[0]
-            # A second attempt at a task is another sample of it; the first keeps its seed whatever else is played.
-            own = derive(seed, "episode", task.key, attempt) if attempt else first_seed(task.key)
+            own = episode_seed(seed, task, attempt) if attempt else first_seed(task.key)
             record = _Record(task, own, model.backend)
             try:
                 episode = await _guarded(record, pool, family, model, system_prompt, seat, settings, stopped)
@@ -321,6 +319,28 @@ async def play_async(
 def play(tasks: Sequence[Task], actor: Any, **options: Any) -> list[Episode]:
     """Plays each task once; the ordinary twin of `play_async`, with the same arguments, results and errors."""
     return sync.run(play_async(tasks, actor, **options))
+
+
+def episode_seed(seed: int, task: Task, attempt: int = 0) -> int:
+    """The seed of an attempt at a task, given the root seed of `play`.
+
+    A second attempt at a task is another sample of it; the first keeps its seed whatever else is played.
+    """
+    return derive(seed, "episode", task.key, attempt) if attempt else derive(seed, "episode", task.key)
+
+
+def _attempts(tasks: Sequence[Task], given: Sequence[int] | None) -> list[int]:
+    """Which attempt at its task each one is."""
+    if given is not None:
+        if len(given) != len(tasks):
+            raise BadInput(f"attempts are one number per task, got {len(given)} for {len(tasks)} tasks")
+        return [checks.whole("an attempt", number, 0) for number in given]
+    before: Counter[str] = Counter()
+    found = []
+    for task in tasks:
+        found.append(before[task.key])
+        before[task.key] += 1
+    return found
 
 
 def _tasks_in(tasks: Any) -> list[Task]:

@@ -105,8 +105,22 @@ def test_choosing_sends_the_legal_actions_and_no_format() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"history": -1}, {"temperature": -0.1}, {"temperature": float("nan")}, {"max_tokens": 0}]
+    "bad",
+    [
+        {"history": -1},
+        {"temperature": -0.1},
+        {"temperature": float("nan")},
+        {"max_tokens": 0},
+        {"top_p": 0},
+        {"top_p": 1.5},
+        {"top_k": 0},
+    ],
 )
 def test_bad_settings_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(BadInput):
         ActorSettings(**bad)  # type: ignore[arg-type]
+
+
+def test_cuts_of_the_sampling_are_asked_of_the_model_only_where_they_are_set() -> None:
+    assert conversation(0).request(1, None).extra == {}
+    assert conversation(0, top_p=0.95, top_k=20).request(1, None).extra == {"top_p": 0.95, "top_k": 20}

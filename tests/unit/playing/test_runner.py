@@ -92,6 +92,20 @@ def test_attempts_at_one_task_are_samples_of_their_own() -> None:
     assert episodes == metagym.play([task, other, task, task], "random", family=family, concurrency=1)
 
 
+def test_samples_played_in_several_calls_have_the_seeds_of_one() -> None:
+    family = guess_family()
+    a, b = family.task_set("train")[:2]
+    whole = metagym.play([a, a, b, a], "random", family=family, seed=3)
+    apart = [
+        metagym.play([task], "random", family=family, seed=3, attempts=[number])[0]
+        for task, number in ((a, 0), (a, 1), (b, 0), (a, 2))
+    ]
+    assert [e.seed for e in whole] == [e.seed for e in apart] and len({e.seed for e in whole}) == 4
+    assert whole == apart
+    with pytest.raises(BadInput, match="one number per task"):
+        metagym.play([a, b], "random", family=family, attempts=[0])
+
+
 def test_s07_parallel_games_share_nothing() -> None:
     family = guess_family(max_steps=1)
     tasks = list(family.tasks("train"))[:4]
