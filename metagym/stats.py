@@ -4,7 +4,8 @@ What could not be measured (None, NaN) enters no figure; it is counted in `Estim
 
 Sources: Wilson (1927), *J. Am. Stat. Assoc.* 22, 209-212; Efron (1987), *Better bootstrap confidence intervals*,
 *J. Am. Stat. Assoc.* 82, 171-185; Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, chapter 14;
-McNemar (1947), *Psychometrika* 12, 153-157, in its exact (binomial) form; Newcombe (1998), *Stat. Med.* 17, 2635-2650.
+McNemar (1947), *Psychometrika* 12, 153-157, in its exact (binomial) form; Newcombe (1998), *Stat. Med.* 17, 2635-2650;
+David & Nagaraja (2003), *Order Statistics*, section 7.1.
 """
 
 from __future__ import annotations
@@ -201,6 +202,37 @@ def mean(
     means = _resampled_means(data, derive(seed, "bootstrap", n), resamples)
     low, high = _bca(data, value, means, z)
     return Estimate(value, low, high, n, unscored, method)
+
+
+def median(values: Iterable[float | None], confidence: float = CONFIDENCE) -> Estimate:
+    r"""A median with its exact interval, from the order of the values alone.
+
+    The interval runs from the k-th smallest to the k-th largest value, k as large as
+    1 - 2 P(Binomial(n, 1/2) < k) >= confidence allows; it holds for any distribution (David & Nagaraja (2003), *Order
+    Statistics*, section 7.1). Fewer than six values cannot bound their median at 95 %: the ends are then None.
+
+    Args:
+        values: None and non-finite values count as unscored.
+        confidence: In (0, 1).
+
+    Raises:
+        BadInput: The confidence is out of range.
+    """
+    _quantile(confidence)
+    seen = list(values)
+    known = sorted(float(value) for value in seen if value is not None and math.isfinite(value))
+    method = f"order statistics {confidence * 100:g}%"
+    n, unscored = len(known), len(seen) - len(known)
+    if n == 0:
+        return Estimate(None, None, None, 0, unscored, method)
+    value = known[n // 2] if n % 2 else (known[n // 2 - 1] + known[n // 2]) / 2
+    tail, k = 0.0, 0  # tail: P(Binomial(n, 1/2) < k)
+    while 1 - 2 * (tail + math.comb(n, k) / 2**n) >= confidence:
+        tail += math.comb(n, k) / 2**n
+        k += 1
+    if k == 0:
+        return Estimate(value, None, None, n, unscored, method)
+    return Estimate(value, known[k - 1], known[n - k], n, unscored, method)
 
 
 def paired_difference(

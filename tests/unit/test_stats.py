@@ -227,3 +227,33 @@ def test_a_bootstrap_interval_stays_inside_the_data(values):
         slack = 1e-9 * max(1.0, *map(abs, values))
         assert min(values) - slack <= estimate.low <= estimate.high <= max(values) + slack
     assert Estimate.from_json(estimate.to_json()) == estimate
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    # Conover (1999), Practical Nonparametric Statistics, section 3.2: the ranks of the sign test's 95 % interval.
+    [(1, None, None), (5, None, None), (6, 1, 6), (8, 1, 8), (9, 2, 8), (11, 2, 10), (12, 3, 10), (20, 6, 15)],
+)
+def test_the_median_has_the_exact_interval_of_the_sign_test(n, low, high):
+    estimate = stats.median(reversed(range(1, n + 1)))
+    assert (estimate.value, estimate.low, estimate.high, estimate.n) == ((n + 1) / 2, low, high, n)
+    assert estimate.method == "order statistics 95%"
+
+
+def test_a_median_leaves_out_what_was_not_measured():
+    estimate = stats.median([None, 3.0, float("nan"), 1.0])
+    assert (estimate.value, estimate.low, estimate.n, estimate.unscored) == (2.0, None, 2, 2)
+    assert stats.median([]).value is None
+    with pytest.raises(BadInput, match="confidence"):
+        stats.median([1.0], confidence=1.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(6, 14), st.integers(0, 2**32))
+def test_the_interval_of_a_median_covers_it_as_often_as_it_says(n, seed):
+    import random
+
+    draw = random.Random(seed)
+    samples = [stats.median([draw.expovariate(1.0) for _ in range(n)]) for _ in range(400)]
+    covered = sum(s.low <= math.log(2) <= s.high for s in samples if s.low is not None)
+    assert covered / len(samples) > 0.91  # at least 0.95 in truth, four standard errors below it
