@@ -6,29 +6,26 @@ import asyncio
 import atexit
 import hashlib
 import os
-import sys
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, cast
 
 from metagym.checks import flag, whole
-from metagym.errors import BadInput, MetaGymWarning, ProgramKilled, SandboxError, SandboxUnavailable
-from metagym.sandbox.blocking import ProcessChannel
+from metagym.errors import BadInput, MetaGymWarning
 from metagym.sandbox.channel import InProcess
 from metagym.sandbox.confine import LAYERS
-from metagym.sandbox.confine.selftest import TRIES
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.loaders import BareLoader, Guards, LanguageLoader
 from metagym.sandbox.looping import AsyncChannel, AsyncInProcess
-from metagym.sandbox.operations import Attempt, Load, outcome
+from metagym.sandbox.operations import Load, outcome
 from metagym.sandbox.play import too_long
-from metagym.sandbox.processes import WorkerProcess, ZygoteProcess
+from metagym.sandbox.processes import WorkerProcess
 from metagym.sandbox.program import AsyncProgram, Program, ProgramInfo
 from metagym.sandbox.shelf import Shelf
+from metagym.sandbox.workers import Workers
 from metagym.seeding import check_seed
 
 GUARDS = ("native", "full")
@@ -97,11 +94,17 @@ class SandboxPool:
             raise BadInput(f"hash_seed is below 2**32, got {hash_seed}")
         self._limits = limits or Limits()
         self._shelf = Shelf()
-        self._zygote: ZygoteProcess | None = None
-        self._layers: dict[str, str] = {}
-        self._lock = threading.Lock()
-        self._owner, self._closed = os.getpid(), False
-        self._finalizer: weakref.finalize | None = None
+        self._workers = Workers(
+            {
+                "language": self._switches.language,
+                "guards": self._guards,
+                "numpy": self._numpy,
+                "required": self._required,
+                "without": self._switches.without,
+                "keep_root": self._switches.keep_root,
+            },
+            self._hash_seed,
+        )
 
     # --- starting and ending
 
@@ -112,13 +115,13 @@ class SandboxPool:
             SandboxUnavailable: A required layer is missing or does not hold; it names the layer.
         """
         if self._isolation == "process":
-            self._running()
+            self._workers.start()
         return self
 
     @property
     def layers(self) -> dict[str, str]:
         """By layer: "" where it held in the pool's self-test, otherwise why it is missing; empty before the start."""
-        return dict(self._layers)
+        return dict(self._workers.layers)
 
     @property
     def limits(self) -> Limits:
@@ -138,17 +141,11 @@ class SandboxPool:
     @property
     def zygote_pid(self) -> int | None:
         """Process id of the zygote; None before the start."""
-        return self._zygote.pid if self._zygote is not None else None
+        return self._workers.zygote_pid
 
     def close(self) -> None:
         """Ends the zygote and every worker, and waits until they are gone; a second call does nothing."""
-        with self._lock:
-            self._closed = True
-            zygote, self._zygote = self._zygote, None
-            if zygote is not None and self._owner == os.getpid():
-                if self._finalizer is not None:
-                    self._finalizer.detach()
-                zygote.close()
+        self._workers.close()
 
     def __enter__(self) -> Self:
         """The pool itself, started."""
@@ -179,7 +176,7 @@ class SandboxPool:
             inside = self._in_process(limits)
             [raw] = inside.exchange([operation.write(limits)])
             return Program(inside, limits, self._info(_value(operation, raw, limits), digest, inside.layers))
-        channel = self._channel(limits)
+        channel = self._workers.channel(limits)
         channel.talk.awaits_code = operation.code == ""
         try:
             [raw] = channel.exchange([operation.write(limits)])
@@ -199,7 +196,7 @@ class SandboxPool:
             return AsyncProgram(
                 AsyncInProcess(inside), limits, self._info(_value(operation, raw, limits), digest, inside.layers)
             )
-        forking = asyncio.ensure_future(asyncio.to_thread(self._fork, limits))
+        forking = asyncio.ensure_future(asyncio.to_thread(self._workers.fork, limits))
         try:
             worker = await asyncio.shield(forking)
         except asyncio.CancelledError:
@@ -248,66 +245,6 @@ class SandboxPool:
         _warn_once()
         loader = LanguageLoader(self._guards, self._numpy) if self._switches.language else BareLoader()
         return InProcess(loader, limits)
-
-    def _channel(self, limits: Limits) -> ProcessChannel:
-        return ProcessChannel(self._fork(limits), limits, self._required)
-
-    def _fork(self, limits: Limits) -> WorkerProcess:
-        return self._running().fork(limits)
-
-    def _running(self) -> ZygoteProcess:
-        if self._owner != os.getpid():
-            raise SandboxError("this pool was made by the process that forked this one; make a pool here")
-        with self._lock:
-            if self._closed:
-                raise SandboxError("the pool is closed")
-            if self._zygote is not None and self._zygote.alive():
-                return self._zygote
-            if not sys.platform.startswith("linux"):
-                raise SandboxUnavailable("fork", f"the sandbox needs Linux, and this is {sys.platform}")
-            if self._zygote is not None:
-                self._zygote.close()
-            settings = {
-                "language": self._switches.language,
-                "guards": self._guards,
-                "numpy": self._numpy,
-                "required": self._required,
-                "without": self._switches.without,
-                "keep_root": self._switches.keep_root,
-            }
-            zygote = ZygoteProcess(settings, self._hash_seed)
-            try:
-                self._layers = self._tried(zygote)
-            except BaseException:
-                zygote.close()
-                raise
-            self._zygote = zygote
-            self._finalizer = weakref.finalize(self, zygote.close)
-            return zygote
-
-    def _tried(self, zygote: ZygoteProcess) -> dict[str, str]:
-        """Lets workers try what must not go through; the layers as the workers found them."""
-        limits = Limits()
-        layers: dict[str, str] = {}
-        for name, attempt in TRIES.items():
-            channel = ProcessChannel(zygote.fork(limits), limits, self._required)
-            operation = Attempt(name)
-            try:
-                [raw] = channel.exchange([operation.write(limits)])
-                found = outcome(operation, raw, limits)
-            finally:
-                channel.close()
-            layers = dict(channel.layers)
-            holding = [layer for layer in attempt.held_by if not layers.get(layer, "unknown")]
-            if found is True and holding:
-                raise SandboxUnavailable(holding[0], f"it is applied, and yet a confined worker could {attempt.words}")
-            if isinstance(found, ProgramKilled) and found.limit == "syscall":
-                continue  # the filter's way to say no
-            if isinstance(found, SandboxUnavailable):
-                raise found
-            if isinstance(found, Exception):
-                raise SandboxUnavailable("selftest", f"the try to {attempt.words} gave no answer: {found}")
-        return layers
 
 
 def load(

@@ -292,9 +292,9 @@ def test_the_shared_pool_is_made_once_and_again_after_its_zygote_died() -> None:
     shared = default_pool()
     assert shared is default_pool() and shared.layers["seccomp"] == ""
     first = shared.zygote_pid
-    assert shared._zygote is not None
-    shared._zygote._process.kill()
-    shared._zygote._process.wait()
+    assert shared._workers._zygote is not None
+    shared._workers._zygote._process.kill()
+    shared._workers._zygote._process.wait()
     with load(COUNTER) as program:
         assert program.reset(seed=2)[0] == 2
     assert shared.zygote_pid not in (None, first)
