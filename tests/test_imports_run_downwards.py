@@ -24,6 +24,7 @@ SYSTEMS = frozenset({"ict", "spade", "sesa"})
 TRAINER_ROOMS = (
     *(
         "versions",
+        "ranks",
         "episodes",
         "advantages",
         "convert",
@@ -31,11 +32,12 @@ TRAINER_ROOMS = (
         "completions",
         "policies",
         "recording",
+        "geometry",
         "checkpoints",
         "tracking",
         "guards",
     ),
-    *("geometry", "recipes", "presets", "servers", "ict", "spade", "sesa", "tiny", "plan"),
+    *("recipes", "presets", "servers", "ict", "spade", "sesa", "tiny", "plan"),
 )
 
 # Libraries of which the core knows nothing; `metagym.chat.hf` asks for two of them by name when it is used.

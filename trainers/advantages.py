@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from metagym.errors import BadInput, TooManyFailures
 from metagym.spade.advantages import advantages
 from metagym_trainers.episodes import TokenEpisode
+from metagym_trainers.ranks import total
 
 
 def token_advantages(
@@ -44,17 +45,24 @@ def token_advantages(
     return tuple(out)
 
 
-def check_scored(rewards: Sequence[float | None]) -> None:
+def check_scored(rewards: Sequence[float | None], *, together: bool = False) -> None:
     """Refuses a batch that nothing could score, before a trainer makes a step of it.
 
     TRL would take the step with advantages of 0, which still moves weights where an entropy bonus, a KL term or weight
     decay is set.
 
+    Args:
+        rewards: One per row.
+        together: They are one process's part of the batch, and every process asks: the whole batch is judged, so that
+            a part without a score ends no run in which the others have some.
+
     Raises:
         TooManyFailures: Every reward is None, or there is none.
     """
-    if all(reward is None for reward in rewards):
+    scored = sum(reward is not None for reward in rewards)
+    known, rows = total(scored, len(rewards)) if together else (scored, len(rewards))
+    if not known:
         raise TooManyFailures(
-            f"none of the {len(rewards)} rows of the batch is scored, so that nothing can be learned from it: look at "
+            f"none of the {rows} rows of the batch is scored, so that nothing can be learned from it: look at "
             "the causes of the failed episodes (a server that is down?) and resume from the last checkpoint"
         )

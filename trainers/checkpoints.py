@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import re
 import shutil
@@ -26,6 +25,7 @@ from transformers import TrainerCallback
 from metagym.checks import shown
 from metagym.errors import BadInput, RunError, StoreCorrupt
 from metagym.strictjson import plain_json, strict_json
+from metagym_trainers.geometry import cycle_of
 
 FOLDER = "metagym"
 MANIFEST = "manifest.json"
@@ -203,23 +203,12 @@ def check_alignment(args: Any) -> None:
         )
     if isinstance(args.save_steps, float) and args.save_steps < 1:
         raise BadInput(f"save_steps={args.save_steps} is a share of the run: give a number of steps")
-    steps, cycle = int(args.save_steps), cycle_steps(args)
+    steps, cycle = int(args.save_steps), cycle_of(args)
     if steps % cycle:
         raise BadInput(
             f"save_steps={steps} is off the generation cycle of {cycle} optimiser steps, and a run resumed from there "
             f"would generate other batches: set save_steps to a multiple of {cycle}, e.g. {-(-steps // cycle) * cycle}"
         )
-
-
-def cycle_steps(args: Any) -> int:
-    """Optimiser steps after which generation and updates are in step again.
-
-    A batch is generated every ``steps_per_generation * num_iterations`` micro-steps, and weights are updated every
-    ``gradient_accumulation_steps``; the cycle is their least common multiple (TRL 1.16, `GRPOTrainer._prepare_inputs`).
-    """
-    micro = int(args.steps_per_generation) * int(args.num_iterations)
-    update = int(args.gradient_accumulation_steps)
-    return math.lcm(micro, update) // update
 
 
 class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
@@ -277,7 +266,7 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
                 keeps that batch, and its place in it, for the trainer's life.
         """
         check_alignment(args)
-        if self._begun != self._ended or self._ended % cycle_steps(args):
+        if self._begun != self._ended or self._ended % cycle_of(args):
             raise RunError(
                 "this trainer was stopped within a generated batch and would go on with the rest of it: build a new "
                 "trainer and resume from latest_checkpoint(output_dir)"
@@ -290,9 +279,9 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
                 f"the state of step {self.restored} was restored and the trainer begins at step 0: call "
                 "trainer.train(resume_from_checkpoint=...) with the same checkpoint"
             )
-        if state.global_step % cycle_steps(args):
+        if state.global_step % cycle_of(args):
             raise RunError(
-                f"step {state.global_step} is off the generation cycle of {cycle_steps(args)} steps: resume from a "
+                f"step {state.global_step} is off the generation cycle of {cycle_of(args)} steps: resume from a "
                 "checkpoint on it"
             )
         checkpoint = Path(args.output_dir) / f"checkpoint-{state.global_step}"

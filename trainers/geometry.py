@@ -6,7 +6,9 @@ any model is loaded, so that a run that cannot work costs nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from metagym.checks import settle, whole
 from metagym.errors import BadInput
@@ -99,7 +101,7 @@ class Geometry:
     @property
     def cycle(self) -> int:
         """The smallest number of optimiser steps after which a generation batch has been used up."""
-        return max(1, self.steps_per_generation * self.iterations // self.micro_per_update)
+        return cycle_steps(self.steps_per_generation, self.iterations, self.micro_per_update)
 
     def check_saving(self, save_steps: int) -> None:
         """Refuses checkpoints inside a generation batch: a run resumed there sees other prompts and other rewards.
@@ -125,6 +127,25 @@ class Geometry:
             "gradient_accumulation_steps": self.micro_per_update,
             "num_iterations": self.iterations,
         }
+
+
+def cycle_steps(steps_per_generation: int, iterations: int, accumulation: int) -> int:
+    """Optimiser steps after which generation and updates are in step again.
+
+    A batch is generated every ``steps_per_generation * num_iterations`` micro-steps, and weights are updated every
+    ``gradient_accumulation_steps``; the cycle is their least common multiple (TRL 1.16, `GRPOTrainer._prepare_inputs`).
+
+    Args:
+        steps_per_generation: Micro-batches that one generation batch is cut into.
+        iterations: Times that a generation batch is used.
+        accumulation: Micro-batches of one optimiser step.
+    """
+    return math.lcm(steps_per_generation * iterations, accumulation) // accumulation
+
+
+def cycle_of(args: Any) -> int:
+    """The `cycle_steps` of a `GRPOConfig`."""
+    return cycle_steps(int(args.steps_per_generation), int(args.num_iterations), int(args.gradient_accumulation_steps))
 
 
 def _multiple(wanted: int, unit: int) -> int:

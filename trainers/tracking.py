@@ -204,7 +204,7 @@ class RolloutReward:
         Raises:
             BadInput: The column is missing: the trainer did not call the rollout function. Or the mask of foreign words
                 came through to here: TRL takes it only from trainers without tools.
-            TooManyFailures: No row is scored.
+            TooManyFailures: No row is scored, in any process.
         """
         if reward is None:
             raise BadInput(
@@ -217,7 +217,7 @@ class RolloutReward:
                 "the environment's words: give it the rollout_func alone"
             )
         check_rows(reward, len(completions))
-        check_scored(reward)
+        check_scored(reward, together=True)
         if self.tracker is not None and log_metric is not None:
             self.tracker.flush(log_metric)
         return list(reward)

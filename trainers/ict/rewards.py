@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from metagym.checks import number
 from metagym.errors import BadInput, TooManyFailures
@@ -30,6 +30,20 @@ METRICS = (
     "replay/episodes_failed",
 )
 """What each call logs, the same names every time; NaN where nothing was measured."""
+
+
+class Measured(NamedTuple):
+    """What was measured of a generation batch.
+
+    Attributes:
+        scored: Replays with a value.
+        played: All replays.
+        cause: Why the first one without a value has none.
+    """
+
+    scored: int
+    played: int
+    cause: str
 
 
 class ReplayReward:
@@ -52,6 +66,8 @@ class ReplayReward:
     Attributes:
         calls: Generation batches that were scored.
         last: The rewards of the last one.
+        measured: How much of the last one was measured; None before the first.
+        together: Somebody else judges whether a batch was measured (`metagym_trainers.ict.judged`).
 
     Raises:
         BadInput: `unparsed` is not a finite number.
@@ -65,6 +81,8 @@ class ReplayReward:
         self.last: Sequence[float | None] = ()
         self.ends = ends
         self.calls = 0
+        self.measured: Measured | None = None
+        self.together = False
 
     async def __call__(
         self,
@@ -92,7 +110,8 @@ class ReplayReward:
 
         Raises:
             BadInput: The dataset has no column ``replay``, or not one entry per completion.
-            TooManyFailures: Nothing was measured although there were candidates: going on would train on nothing.
+            TooManyFailures: Nothing was measured although there were candidates: going on would train on nothing. With
+                `together` that is for somebody else to say.
         """
         started = perf_counter()
         self.calls += 1
@@ -113,12 +132,11 @@ class ReplayReward:
             for name, value in zip(METRICS, _figures(results, fresh, perf_counter() - started), strict=True):
                 log_metric(name, value)
         played = [result for result in results if result is not None]
-        if played and all(result.value is None for result in played):
-            raise TooManyFailures(
-                f"none of the {len(played)} replays of this batch could be scored ({played[0].cause}); the training "
-                "stops, since a batch without rewards trains nothing: repair the actor's server and resume from the "
-                "last checkpoint"
-            )
+        scored = sum(result.value is not None for result in played)
+        cause = next((result.cause for result in played if result.value is None), "")
+        self.measured = Measured(scored, len(played), cause)
+        if not self.together:
+            refuse_unscored(*self.measured)
         return rewards
 
     async def _replayed(
@@ -158,6 +176,19 @@ class ReplayReward:
             await self.replays.check(spec)
         finally:
             await self.replays.aclose()
+
+
+def refuse_unscored(scored: int, played: int, cause: str) -> None:
+    """Refuses a batch of which nothing was measured although there were candidates.
+
+    Raises:
+        TooManyFailures: It is so: going on would train on nothing.
+    """
+    if played and not scored:
+        raise TooManyFailures(
+            f"none of the {played} replays of this batch could be scored ({cause}); the training stops, since a batch "
+            "without rewards trains nothing: repair the actor's server and resume from the last checkpoint"
+        )
 
 
 _MISSING = f"the dataset has no column 'replay': make rows with '{COMMAND}' and the dataset with ict_dataset(rows)"

@@ -19,6 +19,7 @@ from transformers import TrainerCallback, set_seed
 
 from metagym.errors import BadInput, RunError
 from metagym.seeding import derive
+from metagym_trainers.geometry import cycle_of
 from metagym_trainers.sesa.rollouts import Row
 
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -58,9 +59,8 @@ class Phases:
         self.stop = StopAt()
         trainer.add_callback(self.stop)
         args = trainer.args
-        micro, update = args.steps_per_generation * args.num_iterations, args.gradient_accumulation_steps
-        self.cycle = max(1, micro // update)
-        if micro % update or steps % self.cycle:
+        self.cycle = cycle_of(args)
+        if args.steps_per_generation * args.num_iterations % args.gradient_accumulation_steps or steps % self.cycle:
             raise BadInput(
                 f"a phase of {steps} steps of the {name} cuts a generation batch, which lasts {self.cycle} steps: take "
                 f"a multiple of it ({name}_steps)"

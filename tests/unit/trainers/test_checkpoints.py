@@ -22,12 +22,12 @@ from metagym_trainers.checkpoints import (
     JsonPart,
     StateCallback,
     check_alignment,
-    cycle_steps,
     latest_checkpoint,
     load_parts,
     read_manifest,
     save_parts,
 )
+from metagym_trainers.geometry import cycle_of
 
 
 class Box:
@@ -207,7 +207,7 @@ def test_the_cycle_is_when_generation_and_updates_meet(
     generation: int, iterations: int, update: int, cycle: int
 ) -> None:
     args = config(steps_per_generation=generation, num_iterations=iterations, gradient_accumulation_steps=update)
-    assert cycle_steps(args) == cycle
+    assert cycle_of(args) == cycle
 
 
 def test_the_callback_restores_what_the_trainer_goes_on_from(tmp_path: Path) -> None:
