@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+
+from metagym.runs.report.text import visible
 
 MAX_BYTES = 5_000_000
 """A report is always smaller than this."""
@@ -38,3 +41,8 @@ def part(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A nested object of a manifest, or an empty one."""
     value = mapping.get(name)
     return value if isinstance(value, Mapping) else {}
+
+
+def shown_manifest(manifest: Mapping[str, Any]) -> str:
+    """A manifest as it stands in a page."""
+    return visible(json.dumps(manifest, ensure_ascii=False, indent=2), 100_000)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from metagym.runs.folder import REPORT, RunFolder, write_atomically
 from metagym.runs.notices import notices
 from metagym.runs.report import plots
 from metagym.runs.report.episodes import MAX_GROUPS, fill, grouped
-from metagym.runs.report.frame import MAX_BYTES, part, templates
+from metagym.runs.report.frame import MAX_BYTES, part, shown_manifest, templates
 from metagym.runs.report.sesa import render_evaluation, render_sesa
 from metagym.runs.report.spade import render_spade
 from metagym.runs.report.text import as_lines, diff, visible
@@ -84,19 +83,12 @@ def render_report(results: Results, name: str) -> str:
     page = drawn.get_template("report.html.j2")
     groups, script = grouped(results), _script()
     values: dict[str, Any] = {
-        "name": visible(name, 120),
-        "facts": _facts(results),
+        **report_values(results, name),
         "notices": [visible(line, 600) for line in notices(results)[:_ROWS]],
-        "headline": _headline(results),
-        "figures": _figures(results),
-        "types": _types(results),
-        "arms": _arms(results),
+        "figures": report_figures(results),
         "prompts": _prompts(results.prompts),
         "final": _final(results),
-        "usage": _usage(results),
-        "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
         "several_arms": len(results.arms) > 1,
-        "counts": _counts(results),
         "episodes_go_here": _PLACE,
     }
 
@@ -125,6 +117,20 @@ def render_report(results: Results, name: str) -> str:
     if size >= MAX_BYTES:
         raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
     return text
+
+
+def report_values(results: Results, name: str) -> dict[str, Any]:
+    """What the parts of a page need that show the figures of a run; neither its texts nor its plots."""
+    return {
+        "name": visible(name, 120),
+        "facts": _facts(results),
+        "headline": _headline(results),
+        "types": _types(results),
+        "arms": _arms(results),
+        "usage": _usage(results),
+        "manifest": shown_manifest(results.manifest),
+        "counts": _counts(results),
+    }
 
 
 def _script() -> dict[str, Any]:
@@ -179,24 +185,27 @@ def _headline(results: Results) -> dict[str, Any] | None:
     return told
 
 
-def _figures(results: Results) -> list[dict[str, Any]]:
+def report_figures(results: Results) -> list[dict[str, Any]]:
     """The learning curve, or intervals where each arm is scored once; at most eight arms keep their own colour."""
     shown = [_thinned(curve) for curve in results.curves if curve.points][: plots.SERIES]
     if not shown:
         return []
-    legend = [{"colour": number, "label": visible(curve.arm, 80)} for number, curve in enumerate(shown)]
-    methods = sorted({point.success.method.replace("wilson", "Wilson") for curve in shown for point in curve.points})
-    told = {"curve": shown[0], "legend": legend, "methods": "; ".join(methods), "faint": False}
+    legend = [(number, visible(curve.arm, 80)) for number, curve in enumerate(shown)]
+    methods = "; ".join(sorted({p.success.method.replace("wilson", "Wilson") for c in shown for p in c.points}))
+    on = "held-out tasks that no reflection has seen" if shown[0].phase == EVAL else "a fresh batch of unseen tasks"
     if all(len(curve.points) == 1 for curve in shown) and len(shown) > 1:
         svg = plots.intervals([curve.points[0].success for curve in shown], "Success rate of each arm", "arms")
-        return [{**told, "svg": Markup(svg), "kind": "arms"}]
+        legend = [(number, f"{number + 1}. {label}") for number, label in legend]
+        caption = f"Success rate of each arm on {on}. Lines: intervals ({methods})."
+        return [{"svg": Markup(svg), "legend": legend, "caption": caption}]
     series = [plots.Series([(p.turn, p.success) for p in curve.points], n) for n, curve in enumerate(shown)]
     single = shown[0] if len(shown) == 1 else None
     faint = [(p.turn, p.batch) for p in single.points] if single and single.phase == EVAL else []
     title = "Success rate after each meta-turn" + _spoken(single)
     svg = plots.curves(series, faint, title, "curve")
-    told |= {"faint": bool(faint), "legend": legend if len(shown) > 1 else []}
-    return [{**told, "svg": Markup(svg), "kind": "curve"}]
+    crosses = " Crosses: the small training batch of that turn." if faint else ""
+    caption = f"Success rate after each reflection on {on}. Bands: intervals ({methods}).{crosses}"
+    return [{"svg": Markup(svg), "legend": [] if single else legend, "caption": caption}]
 
 
 def _thinned(curve: Curve) -> Curve:
@@ -255,7 +264,7 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
     shown: list[dict[str, Any]] = []
     for step in kept:
         place = (step.arm, step.seed)
-        shown.append(_prompt(step, before.get(place), limit))
+        shown.append(prompt_view(step, before.get(place), limit))
         before[place] = step.prompt
     several = len({(step.arm, step.seed) for step in kept}) > 1
     for item in shown:
@@ -272,8 +281,8 @@ def _prompts(steps: Sequence[PromptStep]) -> dict[str, Any]:
     return {"steps": shown, "more": len(steps) - len(kept)}
 
 
-def _prompt(step: PromptStep, old: str | None, limit: int) -> dict[str, Any]:
-    """What the template needs of one step."""
+def prompt_view(step: PromptStep, old: str | None, limit: int) -> dict[str, Any]:
+    """What the template needs of one step; `old` is the prompt before it, of which `limit` characters are compared."""
     lines = as_lines(step.prompt, limit) if old is None else diff(old, step.prompt, limit)
     return {
         "arm": visible(step.arm, 80),

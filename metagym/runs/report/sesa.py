@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from metagym.episodes import Episode
 from metagym.errors import MetaGymError
 from metagym.runs.notices import notices
 from metagym.runs.report import plots
-from metagym.runs.report.frame import MAX_BYTES, part, templates
+from metagym.runs.report.frame import MAX_BYTES, part, shown_manifest, templates
 from metagym.runs.report.text import visible
 from metagym.runs.report.turns import content, plain
 from metagym.runs.results import EVAL, Results
@@ -35,42 +34,48 @@ def render_sesa(results: SesaResults, name: str) -> str:
         results: What the run folder says.
         name: How the page calls the run.
     """
+    values: dict[str, Any] = {
+        **sesa_values(results, name),
+        "notices": [visible(line, 600) for line in sesa_notices(results)],
+        "figures": sesa_figures(results),
+        "cards": [_card(card) for card in results.cards[-_CARDS:]],
+        "more_cards": max(0, len(results.cards) - _CARDS),
+        "state": results.last,
+        "slots": _slots(results.slots),
+        "more_slots": max(0, len(results.slots) - _SLOTS),
+    }
+    return _checked(templates().get_template("sesa.html.j2").render(values), name)
+
+
+def sesa_values(results: SesaResults, name: str) -> dict[str, Any]:
+    """What the parts of a page need that show the figures of a run; neither its texts nor its plots."""
     shown = _thinned(sorted(results.summaries))
     tried = [slot.attempt for slot in results.slots if slot.attempt is not None]
     outcomes = [outcome for one in tried for outcome in one.outcomes]
     measured = [slot.rate for slot in results.slots if slot.rate is not None]
-    active = results.banks[max(results.banks)]["active"] if results.banks else None
-    values: dict[str, Any] = {
+    return {
         "name": visible(name, 120),
         "facts": _facts(results),
-        "notices": [visible(line, 600) for line in sesa_notices(results)],
         "tiles": {
             "frontier": rate(0 < value < 1 for value in measured),
             "rate": rate(outcomes),
             "questions": len(results.slots),
             "asked": len(tried),
-            "active": active,
+            "active": results.banks[max(results.banks)]["active"] if results.banks else None,
             "births": sum(card.born is not None and card.born >= 0 for card in results.cards),
             "gone": sum(card.gone is not None for card in results.cards),
             "lift": results.lift,
         },
-        "figures": _figures(results, shown),
         "rounds": [_round(results, number) for number in shown],
         "more_rounds": len(results.summaries) - len(shown),
-        "cards": [_card(card) for card in results.cards[-_CARDS:]],
-        "more_cards": max(0, len(results.cards) - _CARDS),
-        "state": results.last,
         "reasons": results.reasons.most_common(),
         "distilled": {name: counts.most_common() for name, counts in results.distilled.items()},
         "calls": sum(told["distilled"]["calls"] for told in results.banks.values()),
         "duplicates": sum(told["distilled"]["duplicates"] for told in results.banks.values()),
-        "slots": _slots(results.slots),
-        "more_slots": max(0, len(results.slots) - _SLOTS),
         "usage": [*results.usage.items(), *([] if results.paid is None else [("all replies on disk", results.paid)])],
         "seconds": sum(results.seconds.values()) if results.seconds else None,
-        "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
+        "manifest": shown_manifest(results.manifest),
     }
-    return _checked(templates().get_template("sesa.html.j2").render(values), name)
 
 
 def render_evaluation(results: Results, scores: Scores, name: str) -> str:
@@ -81,9 +86,18 @@ def render_evaluation(results: Results, scores: Scores, name: str) -> str:
         scores: Its table.
         name: How the page calls it.
     """
-    columns = [scores.success[column] for column in scores.columns]
-    svg = plots.intervals([column["all, micro"] for column in columns], "Success of each deployment", "deployments")
     shown = {column: results.episodes(column, 0, EVAL)[:12] for column in scores.columns if column in results.arms}
+    values = {
+        **evaluation_values(results, scores, name),
+        "notices": [visible(line, 600) for line in notices(results)],
+        "figure": Markup(evaluation_figure(scores)),
+        "episodes": {column: [_episode(episode) for episode in found] for column, found in shown.items()},
+    }
+    return _checked(templates().get_template("sesa_eval.html.j2").render(values), name)
+
+
+def evaluation_values(results: Results, scores: Scores, name: str) -> dict[str, Any]:
+    """What the parts of a page need that show the figures of an evaluation; neither its episodes nor its plot."""
     versions, card = part(results.manifest, "versions"), part(results.manifest, "card")
     solver, bank = part(versions, "solver"), part(versions, "bank")
     facts = [
@@ -92,19 +106,21 @@ def render_evaluation(results: Results, scores: Scores, name: str) -> str:
         ("material", str(part(versions, "material").get("name", "-"))),
         ("MetaGym", str(results.manifest.get("metagym", "-"))),
     ]
-    values = {
+    return {
         "name": visible(name, 120),
         "facts": [(label, visible(text, 200)) for label, text in facts],
-        "notices": [visible(line, 600) for line in notices(results)],
         "scores": scores,
         "names": {row: visible(row, 80) for row in (*scores.rows, *scores.columns)},
-        "figure": Markup(svg),
         "card": [(key.replace("_", " "), visible(str(value), 120)) for key, value in card.items()],
         "bank": bank,
-        "episodes": {column: [_episode(episode) for episode in found] for column, found in shown.items()},
-        "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
+        "manifest": shown_manifest(results.manifest),
     }
-    return _checked(templates().get_template("sesa_eval.html.j2").render(values), name)
+
+
+def evaluation_figure(scores: Scores) -> str:
+    """The interval of each deployment, as an SVG element."""
+    found = [scores.success[column]["all, micro"] for column in scores.columns]
+    return plots.intervals(found, "Success of each deployment", "deployments")
 
 
 def _checked(text: str, name: str) -> str:
@@ -140,8 +156,9 @@ def _point(value: float | None) -> Estimate:
     return Estimate(value, None, None, 1)
 
 
-def _figures(results: SesaResults, shown: Sequence[int]) -> list[dict[str, Any]]:
+def sesa_figures(results: SesaResults) -> list[dict[str, Any]]:
     """The frontier, the bank, and how different the questions are."""
+    shown = _thinned(sorted(results.summaries))
     if not shown:
         return []
     told = [results.summaries[number] for number in shown]

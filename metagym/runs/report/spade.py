@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from markupsafe import Markup
 from metagym.episodes import Episode
 from metagym.errors import MetaGymError
 from metagym.runs.report import plots
-from metagym.runs.report.frame import MAX_BYTES, part, templates
+from metagym.runs.report.frame import MAX_BYTES, part, shown_manifest, templates
 from metagym.runs.report.text import visible
 from metagym.runs.report.turns import content, plain
 from metagym.runs.spade_notices import spade_notices
@@ -38,14 +37,31 @@ def render_spade(results: SpadeResults, name: str) -> str:
     """
     order = sorted(results.environments, key=_rank)
     links = {one.digest: f"p{number}" for number, one in enumerate(order[:_ENVIRONMENTS])}
+    nodes, undrawn = tree_nodes(results.environments, links)
+    values: dict[str, Any] = {
+        **spade_values(results, name),
+        "notices": [visible(line, 600) for line in spade_notices(results)],
+        "figures": spade_figures(results.points),
+        "environments": _environments(order[:_ENVIRONMENTS], links, results.shown),
+        "more_environments": max(0, len(order) - _ENVIRONMENTS),
+        "tree_nodes": nodes,
+        "more_nodes": undrawn,
+    }
+    text = templates().get_template("spade.html.j2").render(values)
+    size = len(text.encode("utf-8", "backslashreplace"))
+    if size >= MAX_BYTES:
+        raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
+    return text
+
+
+def spade_values(results: SpadeResults, name: str) -> dict[str, Any]:
+    """What the parts of a page need that show the figures of a run; neither its programs nor its plots."""
     found, designs = results.statistics, results.statistics["designs"]
     points = _listed(results.points)
-    tree, undrawn = _tree(results.environments, links)
-    values: dict[str, Any] = {
+    return {
         "name": visible(name, 120),
         "title": visible(str(part(results.manifest, "config").get("setting", "")).replace("_", " "), 40),
         "facts": _facts(results),
-        "notices": [visible(line, 600) for line in spade_notices(results)],
         "tiles": {
             "accepted": designs["accepted"],
             "attempts": designs["attempts"],
@@ -56,25 +72,15 @@ def render_spade(results: SpadeResults, name: str) -> str:
             "steps": results.steps,
             "failed": sum(results.failures.values()),
         },
-        "figures": _figures(results.points),
         "rounds": points,
         "more_rounds": len(results.points) - len(points),
         "statistics": found,
         "skills": _skills(found["programs"]),
         "memory": _memory(results),
-        "environments": _environments(order[:_ENVIRONMENTS], links, results.shown),
-        "more_environments": max(0, len(order) - _ENVIRONMENTS),
-        "tree": tree,
-        "more_nodes": undrawn,
         "codes": _codes(results),
         "usage": _usage(results),
-        "manifest": visible(json.dumps(results.manifest, ensure_ascii=False, indent=2), 100_000),
+        "manifest": shown_manifest(results.manifest),
     }
-    text = templates().get_template("spade.html.j2").render(values)
-    size = len(text.encode("utf-8", "backslashreplace"))
-    if size >= MAX_BYTES:
-        raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
-    return text
 
 
 def _rank(one: Environment) -> tuple[float, int, int]:
@@ -107,7 +113,7 @@ def _listed(points: Sequence[RoundPoint]) -> list[RoundPoint]:
     return [*points[:-1][::step], points[-1]] if points else []
 
 
-def _figures(points: Sequence[RoundPoint]) -> list[dict[str, Any]]:
+def spade_figures(points: Sequence[RoundPoint]) -> list[dict[str, Any]]:
     """Win rates of both arms, and how long the solutions are."""
     shown = _listed(points)
     if not shown:
@@ -161,7 +167,7 @@ def _environments(order: Sequence[Environment], links: Mapping[str, str], shown:
     """The environments; where they do not fit, the sources of the last ones are left out first, then their details."""
     template, room, made = templates().get_template("spade_env.html.j2"), _ROOM, []
     for one in order:
-        values = {**_environment(one, links[one.digest]), "shown": shown.get(one.digest, 0)}
+        values = {**environment_view(one, links[one.digest]), "shown": shown.get(one.digest, 0)}
         html = template.render(values)
         if len(html.encode("utf-8", "backslashreplace")) > room:
             html = template.render({**values, "source": None, "episodes": []})
@@ -173,7 +179,8 @@ def _environments(order: Sequence[Environment], links: Mapping[str, str], shown:
     return made
 
 
-def _environment(one: Environment, link: str) -> dict[str, Any]:
+def environment_view(one: Environment, link: str) -> dict[str, Any]:
+    """What the template of one program needs; `link` is its name in the page."""
     first, program = one.first, one.design.program
     found = None if first is None else first.estimate
     unmeasured = Estimate(None, None, None, 0)
@@ -237,7 +244,7 @@ def _terms(terms: Mapping[str, float | None], reason: str) -> str:
     return f"{told}; {reason}" if reason else told
 
 
-def _tree(environments: Sequence[Environment], links: Mapping[str, str]) -> tuple[list[dict[str, Any]], int]:
+def tree_nodes(environments: Sequence[Environment], links: Mapping[str, str]) -> tuple[list[dict[str, Any]], int]:
     """The programs below their first known parent, depth first; [] where none names a parent that is known."""
     known = {one.digest: one for one in environments}
     children: dict[str, list[Environment]] = {}
