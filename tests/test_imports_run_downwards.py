@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     *("errors", "checks", "seeding", "extras", "strictjson", "texts", "tasks", "episodes", "spaces", "families"),
     *("registration", "stats", "journal", "chat", "search", "answers", "searching", "qadata", "sandbox", "playing"),
-    *("ict", "spade", "sesa", "conformance", "scaffold", "runs", "cli"),
+    *("ict", "spade", "sesa", "evaluation", "conformance", "scaffold", "runs", "cli"),
 )
 
-# The three systems never import each other: what two of them need moves down.
-SYSTEMS = frozenset({"ict", "spade", "sesa"})
+# The three systems never import each other, and the evaluation none of them: what two of them need moves down.
+SYSTEMS = frozenset({"ict", "spade", "sesa", "evaluation"})
 
 # The same for the trainers, which stand on top of the core; tiny models and worlds are for their tests and examples.
 TRAINER_ROOMS = (
@@ -37,7 +37,7 @@ TRAINER_ROOMS = (
         "tracking",
         "guards",
     ),
-    *("recipes", "presets", "servers", "ict", "spade", "sesa", "tiny", "plan"),
+    *("recipes", "presets", "footprint", "servers", "ict", "spade", "sesa", "tiny", "plan", "scripts"),
 )
 
 # Libraries of which the core knows nothing; `metagym.chat.hf` asks for two of them by name when it is used.
