@@ -7,6 +7,7 @@ name, which NumPy and others then look up, so ours have the slots of their field
 from __future__ import annotations
 
 import ast
+import functools
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -142,7 +143,20 @@ def parse(source: str, filename: str = "<unknown>", mode: str = "exec", **_: Any
     """
     if mode not in ("exec", "eval", "single"):
         raise ValueError("the mode of ast.parse is 'exec', 'eval' or 'single'")
-    return _ours(ast.parse(_text(source), "<text>", str(mode)))
+    return _ours(_parsed(_text(source), str(mode)))
+
+
+_REMEMBERED_CHARS = 1_000
+
+
+def _parsed(source: str, mode: str) -> ast.AST:
+    """The library's tree of a text, which nobody changes: programs get copies of it."""
+    return _remembered(source, mode) if len(source) <= _REMEMBERED_CHARS else ast.parse(source, mode=mode)
+
+
+@functools.lru_cache(64)
+def _remembered(source: str, mode: str) -> ast.AST:
+    return ast.parse(source, mode=mode)
 
 
 def literal_eval(node_or_string: Any) -> Any:
@@ -155,8 +169,9 @@ def literal_eval(node_or_string: Any) -> Any:
         TypeError: It is neither.
         ValueError: It holds more than a literal, or is too long.
     """
-    real = _real(node_or_string) if isinstance(node_or_string, AST) else _text(node_or_string)
-    return ast.literal_eval(real)
+    if isinstance(node_or_string, AST):
+        return ast.literal_eval(_real(node_or_string))
+    return ast.literal_eval(_parsed(_text(node_or_string).lstrip(" \t"), "eval"))
 
 
 def unparse(ast_obj: Any) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from metagym.sandbox.language import names
 from metagym.sandbox.language.ownership import described, module_of, mro_of, name_of, own_class
 
+_PROGRAM = names.PROGRAM
+
 
 class Kind:
     """Stands for a type that programs cannot name (of functions, modules): compared and named, not called."""
@@ -44,7 +46,7 @@ class TypeGuard:
         """``type(ob)``."""
         if len(args) != 1 or kwargs:
             raise TypeError("type() takes one argument here; write a class statement to make a class")
-        return type_of(args[0])
+        return named(type(args[0]))
 
     def __instancecheck__(self, ob: Any) -> bool:
         """``isinstance(ob, type)``."""
@@ -71,7 +73,8 @@ def name_types(values: Iterable[Any]) -> None:
 
 def type_of(ob: Any) -> Any:
     """The type of an object if the program may name it, or what stands for it."""
-    return named(type(ob))
+    kind = type(ob)
+    return kind if kind.__module__ == _PROGRAM else named(kind)
 
 
 def named(kind: type) -> Any:

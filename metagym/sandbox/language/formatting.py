@@ -50,6 +50,17 @@ def safe_format_map(template: str, mapping: Mapping[str, Any], get: Callable[[An
     return str.format(found[0], *_values(found[1], (), mapping, get))
 
 
+def has_no_path(template: str) -> bool:
+    """Whether no field of a template follows an attribute or an item, so that the interpreter may fill it in.
+
+    A template that the interpreter will refuse has none of the harmless kind: False.
+    """
+    try:
+        return _without_paths(template) is None
+    except ValueError:
+        return False
+
+
 def _values(
     fields: tuple[_Field, ...], args: Sequence[Any], kwargs: Mapping[str, Any], get: Callable[[Any, str], Any]
 ) -> list[Any]:

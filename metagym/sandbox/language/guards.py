@@ -18,9 +18,10 @@ from metagym.sandbox.facades import read_guarded
 from metagym.sandbox.language import names
 from metagym.sandbox.language.classes import type_of
 from metagym.sandbox.language.formatting import safe_format, safe_format_map
-from metagym.sandbox.language.ownership import described, mro_of, name_of, own_class
+from metagym.sandbox.language.ownership import HEAP, described, mro_of, name_of, own_class
 
 _MISSING: Any = object()
+_MARK, _PROGRAM = names.MARK, names.PROGRAM
 
 
 # --- writing
@@ -134,7 +135,7 @@ def _above(ob: Any, name: str) -> Any:
     return _FORMATS[name] if value is str.__dict__.get(name) else value
 
 
-def super_(*args: Any) -> Any:
+def super_(kind: Any = _MISSING, ob: Any = _MISSING, /, *more: Any) -> Any:
     """The builtin `super` with its arguments written out.
 
     The facades' classes derive from the library's: ``super(datetime, datetime).now()`` would be the real clock.
@@ -142,9 +143,11 @@ def super_(*args: Any) -> Any:
     Raises:
         TypeError: The first argument is no class of the program.
     """
-    if len(args) != 2 or not (isinstance(args[0], type) and own_class(args[0])):
+    if type(kind) is type and kind.__module__ == _PROGRAM and kind.__flags__ & HEAP and not more and ob is not _MISSING:
+        return super(kind, ob)  # the common case, by `own_class` written out
+    if ob is _MISSING or more or not (isinstance(kind, type) and own_class(kind)):
         raise TypeError("super takes no arguments, or a class of your own and its instance")
-    return super(*args)
+    return super(kind, ob)
 
 
 def _defined(kind: type, name: str) -> Any:
@@ -264,18 +267,20 @@ def unmarked(keywords: dict[str, Any]) -> dict[str, Any]:
     return {names.shown(name): value for name, value in keywords.items()}
 
 
-def vars_(*args: Any) -> dict[str, Any]:
+def vars_(ob: Any = _MISSING, /, *more: Any) -> dict[str, Any]:
     """The builtin `vars` for an instance: a copy of its attributes."""
-    if len(args) != 1:
+    if ob is _MISSING or more:
         raise TypeError("vars() needs an instance of one of your classes")
-    kind = type(args[0])
+    kind = type(ob)
     # Never of a class: its dictionary holds the descriptor of its instances' own dictionaries.
-    if issubclass(kind, type) or not own_class(kind) and kind is not types.SimpleNamespace:
+    if not own_class(kind) and kind is not types.SimpleNamespace or issubclass(kind, type):
         raise TypeError(f"vars() of {described(kind)} is not given to programs")
     try:
-        found = object.__getattribute__(args[0], "__dict__")
+        found = object.__getattribute__(ob, "__dict__")
     except AttributeError:
         raise TypeError("vars() argument must have attributes of its own (no __slots__)") from None
+    if _MARK not in " ".join(found):  # no private name, as mostly
+        return dict(found)
     return {names.shown(name): value for name, value in found.items()}
 
 

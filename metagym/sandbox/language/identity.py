@@ -12,6 +12,8 @@ _FIRST = 1_000
 _BY_ADDRESS = (types.BuiltinFunctionType, types.MethodWrapperType)
 """Types whose own hash is made of an address."""
 
+_OF_MEMBERS = enum.Enum.__hash__
+
 _REMEMBERED = 4096
 """Most hashes of texts, and of sets, that are kept."""
 
@@ -47,6 +49,9 @@ class Identities:
             return _of_text(ob) if found is None else found
         if kind is int or kind is float:
             return hash(ob) if ob == ob else 0  # that of a NaN would be its address
+        own = kind.__hash__
+        if type(own) is types.FunctionType and own is not _OF_MEMBERS:  # a method that somebody wrote
+            return hash(ob)
         if kind is bytes:
             return _of_bytes(ob)
         if kind is tuple:
@@ -55,11 +60,11 @@ class Identities:
             return self._of_set(ob)
         if ob is None:
             return 0x5EED
-        if issubclass(kind, enum.Enum) and kind.__hash__ is enum.Enum.__hash__:
+        if own is _OF_MEMBERS and issubclass(kind, enum.Enum):
             return self.hash(object.__getattribute__(ob, "_name_"))
         if kind is types.MethodType:
             return hash((self.id(ob.__self__), self.id(ob.__func__)))
-        if kind.__hash__ is object.__hash__ or kind in _BY_ADDRESS:
+        if own is object.__hash__ or kind in _BY_ADDRESS:
             return self.id(ob)
         return hash(ob)
 

@@ -10,7 +10,9 @@ module_of = type.__dict__["__module__"].__get__
 _name = type.__dict__["__name__"].__get__
 mro_of = type.__dict__["__mro__"].__get__
 
-_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement or at run time
+_PROGRAM = names.PROGRAM
+HEAP = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: the flag of a class made by a class statement or at run time."""
 
 
 def name_of(kind: type) -> str:
@@ -20,7 +22,9 @@ def name_of(kind: type) -> str:
 
 def own_class(cls: Any) -> bool:
     """Whether a class comes from the program: built by its class statements, or by a library for it."""
-    return bool(cls.__flags__ & _HEAP) and module_of(cls) == names.PROGRAM
+    if type(cls) is type:  # no metaclass stands between: the attributes are those that `type` gives
+        return cls.__module__ == _PROGRAM and cls.__flags__ & HEAP != 0
+    return bool(cls.__flags__ & HEAP) and module_of(cls) == _PROGRAM
 
 
 def described(kind: type) -> str:

@@ -15,6 +15,7 @@ from RestrictedPython.transformer import IOPERATOR_TO_STR, RestrictingNodeTransf
 
 from metagym.errors import ProgramRejected
 from metagym.sandbox.language import names
+from metagym.sandbox.language.formatting import has_no_path
 from metagym.sandbox.language.naming import call, placed
 from metagym.sandbox.language.walking import JUDGED, MARKS, Walker
 
@@ -130,8 +131,14 @@ class Policy(Walker, RestrictingNodeTransformer):
     # --- statements and calls
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Calls with stars go through a guard in the full mode."""
-        return super().visit_Call(node) if self.full else self.node_contents_visit(node)
+        """Calls with stars go through a guard in the full mode; a harmless ``"...".format(...)`` needs none."""
+        if self.full:
+            return super().visit_Call(node)
+        if _formats_plainly(node):
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return node
+        return self.node_contents_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         """Unpacking is native: there is no object that may be held and not be iterated."""
@@ -278,6 +285,19 @@ class FullPolicy(Policy):
     """Every read of an attribute or item goes through a guard."""
 
     full = True
+
+
+def _formats_plainly(node: ast.Call) -> bool:
+    """Whether a call is the interpreter's own ``str.format`` on a text in the source whose fields follow no path."""
+    called = node.func
+    return (
+        isinstance(called, ast.Attribute)
+        and called.attr == "format"
+        and isinstance(called.value, ast.Constant)
+        and type(called.value.value) is str
+        and all(keyword.arg is not None and names.MARK not in keyword.arg for keyword in node.keywords)
+        and has_no_path(called.value.value)
+    )
 
 
 def _leaves() -> list[type[ast.AST]]:

@@ -35,6 +35,15 @@ def test_trees_are_those_of_the_library(source: str) -> None:
     assert [[name for name, _ in AST.iter_fields(node)] for node in AST.walk(ours)] == fields
 
 
+def test_a_text_that_was_parsed_before_gives_a_tree_of_its_own() -> None:
+    first = AST.parse("x + 1", mode="eval")
+    first.body.left.id = first.body.right = "changed"
+    assert AST.unparse(AST.parse("x + 1", mode="eval")) == "x + 1"
+    found = AST.literal_eval("[1]")
+    found.append(2)
+    assert AST.literal_eval("[1]") == [1]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), lambda part: st.lists(part, max_size=3)))
 def test_literals_are_read_from_texts_and_from_nodes(value: Any) -> None:

@@ -7,6 +7,7 @@ from abc import ABCMeta
 import pytest
 
 from metagym.sandbox.language import guards, names
+from metagym.sandbox.language.formatting import has_no_path
 from tests.unit.sandbox.language.harness import MODES, result, run
 
 HELD = {
@@ -34,6 +35,9 @@ HELD = {
     # formats
     "format": ("'{0.__globals__}'.format(print)", AttributeError),
     "format in a specification": ("'{0:{1.__globals__}}'.format(1, print)", AttributeError),
+    "format with words": ("'{a.__globals__}'.format(a=print)", AttributeError),
+    "format with a mapping": ("'{a.__globals__}'.format(**{'a': print})", AttributeError),
+    "format among literals": ("'a' '{0}' '{0.__globals__}'.format(print)", AttributeError),
     "format after an item": ("'{0[0].__globals__}'.format([print])", AttributeError),
     "format_map": ("'{a.__globals__}'.format_map({'a': print})", AttributeError),
     "format of the class": ("str.format('{0.__globals__}', print)", AttributeError),
@@ -275,3 +279,19 @@ def test_only_classes_that_cannot_pass_for_others_are_remembered() -> None:
     assert list(own) == [honest]
     with pytest.raises(TypeError, match="cannot be set"):
         write({})
+
+
+@pytest.mark.parametrize(
+    ("template", "plain"),
+    [
+        ("{} {name} {0!r:>{1}}", False),  # both ways of numbering: the interpreter refuses it, by the guard
+        ("{} {name} {!r:>{}} {{x.y}}", True),
+        ("{0.real}", False),
+        ("{0[1]}", False),
+        ("{0:{1.real}}", False),
+        ("{:{x[0]}}", False),
+        ("{", False),
+    ],
+)
+def test_templates_in_the_source_are_filled_in_natively_where_no_field_has_a_path(template: str, plain: bool) -> None:
+    assert has_no_path(template) is plain
