@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from metagym.errors import BadInput
-from metagym.qadata import QARow, question_sha256, read_rows
+from metagym.qadata import DATASETS, QARow, draw_rows, load_dataset, question_sha256, read_rows
 from metagym.search import Searcher, load_searcher, searcher_of
 from metagym.seeding import derive
 from metagym.tasks import Task, TaskSet
@@ -22,7 +22,7 @@ SPLITS = ("train", "valid")
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of both splits.
+    """The questions of all splits.
 
     Attributes:
         rows: Split to questions.
@@ -36,14 +36,19 @@ class Questions:
     def digest(self) -> str:
         """SHA-256 over all questions and golden answers, the splits in order."""
         whole = sha256()
-        for split in SPLITS:
+        for split in self.splits:
             for row in self.rows[split]:
                 whole.update(repr((split, row.id, row.question, row.golds)).encode("utf-8", "backslashreplace"))
         return whole.hexdigest()
 
     @cached_property
     def _by_id(self) -> dict[str, QARow]:
-        return {f"{split}/{row.id}": row for split in SPLITS for row in self.rows[split]}
+        return {f"{split}/{row.id}": row for split in self.splits for row in self.rows[split]}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits, the training one first where there is one."""
+        return tuple(self.rows)
 
     @cached_property
     def sets(self) -> dict[str, TaskSet]:
@@ -52,7 +57,7 @@ class Questions:
             split: TaskSet(
                 (Task(FAMILY, f"{split}/{row.id}", _type(row), split) for row in self.rows[split]), f"{FAMILY}/{split}"
             )
-            for split in SPLITS
+            for split in self.splits
         }
 
     def row(self, task: Task) -> QARow:
@@ -68,17 +73,29 @@ class Questions:
 
 
 @lru_cache(maxsize=8)
-def questions(data: str, valid: str | None) -> Questions:
+def questions(data: str, valid: str | None, test: str | None = None, count: int | None = None) -> Questions:
     """Loads the questions.
 
     Args:
         data: ``"invented"``, or a file of rows (see `metagym.qadata`). Without `valid` it is cut in two halves by a
             digest of each question, so that a question that occurs twice is in one of them.
         valid: A file for the split ``valid``; `data` is then all training questions.
+        test: A file, or ``<set>:<folder>`` with one of the seven usual sets, whose questions make the only split,
+            ``test``; nothing else is loaded then.
+        count: So many of the questions of `test`, always the same ones; None takes all.
 
     Raises:
         BadInput: A file cannot be read, or a question stands in both.
+        NoTasks: `test` holds fewer than `count` questions.
     """
+    if test is not None:
+        if data != INVENTED or valid is not None:
+            raise BadInput("test= makes a split of its own: give neither data= nor valid= with it")
+        name, colon, folder = test.partition(":")
+        held = load_dataset(name, folder) if colon and name in DATASETS else read_rows(test)
+        return Questions({"test": tuple(held if count is None else draw_rows(held, count, 0))}, test)
+    if count is not None:
+        raise BadInput("count= is the number of questions of test=, which is not given")
     if data == INVENTED:
         if valid is not None:
             raise BadInput("the invented world has a split 'valid' of its own: give data= as well, or leave valid= out")

@@ -13,8 +13,11 @@ from metagym.families import Family
 from metagym.searching import SearchSettings
 from metagym.tasks import Task
 from metagym_envs.searchqa import text
-from metagym_envs.searchqa.data import FAMILY, INVENTED, SPLITS, Questions, identity, questions, searcher
+from metagym_envs.searchqa.data import FAMILY, INVENTED, Questions, identity, questions, searcher
 from metagym_envs.searchqa.env import SearchQuestion
+
+Where = tuple[str, str | None, str | None, int | None]
+"""Where the questions are from: the options `data`, `valid`, `test` and `count`."""
 
 
 def SearchQA(
@@ -26,6 +29,8 @@ def SearchQA(
     k: int = 3,
     max_turns: int = 6,
     information_tokens: int = 500,
+    test: str | None = None,
+    count: int | None = None,
 ) -> Family:
     """Questions that are answered with the help of a search engine.
 
@@ -40,6 +45,9 @@ def SearchQA(
         k: Passages per search.
         max_turns: Turns that may search; one more may answer.
         information_tokens: Most tokens of one search's passages, estimated.
+        test: A file, or ``<set>:<folder>`` with one of the seven usual sets (``"nq:data"``), in place of `data`: its
+            questions make the only split, ``test``, for evaluation.
+        count: So many questions of it, always the same ones; None takes all.
 
     Returns:
         The family. Its `versions` tell the digests of questions and passages and what searches.
@@ -49,14 +57,15 @@ def SearchQA(
         MissingExtra: The search engine asked for is not installed.
         SearchError: A search server does not answer.
     """
-    if (data == INVENTED) != (searcher == INVENTED):
+    if (data == INVENTED and test is None) != (searcher == INVENTED):
         missing = "searcher='bm25:CORPUS.jsonl'" if searcher == INVENTED else "data='QUESTIONS.jsonl'"
         raise BadInput(f"questions and passages belong together, and only one of them is invented: give {missing} too")
     if (scorer in ("judge", "em+judge")) != (judge is not None):
         raise BadInput("scorer 'judge' and 'em+judge' need judge='MODEL SPEC', and others take none")
     settings = SearchSettings(k=k, max_turns=max_turns, information_tokens=information_tokens)
-    found = questions(data, valid)
-    opener = _Opener(data, valid, searcher, scorer, judge, settings)
+    where = (data, valid, test, count)
+    found = questions(*where)
+    opener = _Opener(where, searcher, scorer, judge, settings)
     opener.scorer()
     engine = opener.engine()
     remote = searcher.startswith(("http://", "https://"))
@@ -64,16 +73,16 @@ def SearchQA(
         name=FAMILY,
         tasks=found.sets.__getitem__,
         open=opener,
-        splits=SPLITS,
+        splits=found.splits,
         clean=text.clean,
-        identity=_Identity(data, valid),
+        identity=_Identity(where),
         instructions=text.INSTRUCTIONS,
         max_steps=max_turns + 1,
         host="thread" if remote or judge else "inline",
         stand_ins={"actor": _rules_actor, "reflector": _rules_reflector},
         versions={
-            "data": data if data == INVENTED else "files",
-            "questions": {split: len(found.rows[split]) for split in SPLITS},
+            "data": INVENTED if found.kind == INVENTED else "files",
+            "questions": {split: len(found.rows[split]) for split in found.splits},
             "questions_digest": found.digest,
             "engine": engine.name,
             "corpus_digest": engine.digest or "unknown",
@@ -88,6 +97,8 @@ def SearchQA(
             "k": settings.k,
             "max_turns": settings.max_turns,
             "information_tokens": settings.information_tokens,
+            "test": test,
+            "count": count,
         },
         answer=text.FORM,
     )
@@ -97,15 +108,14 @@ def SearchQA(
 class _Opener:
     """Opens tasks; what it needs is loaded once per process, and it travels as its settings."""
 
-    data: str
-    valid: str | None
+    where: Where
     spec: str
     measure: str
     judge: str | None
     settings: SearchSettings
 
     def __call__(self, task: Task) -> SearchQuestion:
-        return SearchQuestion(questions(self.data, self.valid).row(task), self.engine(), self.scorer(), self.settings)
+        return SearchQuestion(questions(*self.where).row(task), self.engine(), self.scorer(), self.settings)
 
     def engine(self) -> Any:
         return searcher(self.spec)
@@ -118,11 +128,10 @@ class _Opener:
 class _Identity:
     """A task is its question, wherever it stands."""
 
-    data: str
-    valid: str | None
+    where: Where
 
     def __call__(self, task: Task) -> str:
-        found: Questions = questions(self.data, self.valid)
+        found: Questions = questions(*self.where)
         return identity(found.row(task).question)
 
 
