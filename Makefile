@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TORCH := torch==2.13.0
+BFCL := bfcl-eval==2026.3.23
 
 .PHONY: demo test test-minihack test-all lint format docs bench clean
 
@@ -20,12 +21,14 @@ $(VENV)/core: $(VENV)/made setup.cfg setup.py pyproject.toml
 # The same environment with the dev extra, the real ALFWorld engine included, and with the trainers.
 # torch comes first and by its exact version: where pip knows the CPU build of it (an extra index, a folder of wheels), it
 # takes that one, and the trainers' other dependencies leave it alone. From PyPI by itself it is the build with CUDA.
+# bfcl-eval comes last and alone: its own pins (NumPy 1, clients of a dozen services) are not needed and would not fit.
 $(VENV)/dev: $(VENV)/made setup.cfg setup.py pyproject.toml
 	@echo "Installing the dev extra: two dependencies of the real ALFWorld engine compile (about 3 minutes the first time)."
 	@for tool in cc c++ cmake make; do command -v $$tool >/dev/null || \
 	  { echo "$$tool is missing: the real engine needs a C++ toolchain (Debian: apt-get install build-essential cmake)"; exit 1; }; done
 	$(BIN)/pip install --quiet --disable-pip-version-check '$(TORCH)'
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,trl]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps '$(BFCL)'
 	@touch $@ $(VENV)/core
 
 # One command that shows a prompt learning: scripted stand-ins, generated household games, no key, no GPU.

@@ -19,6 +19,11 @@ def register() -> None:
     register_family("TextWorld", "metagym_envs.textworld:TextWorld")
     register_family("Games", "metagym_envs.games:Games")
     register_family("MiniHack", "metagym_envs.minihack:MiniHack", actor="rules")
+    register_family("BFCL", "metagym_envs.bfcl:BFCL")
+    if "MetaGym/BFCL-MultiTurn-v0" not in registry:  # the name that says which part of the leaderboard it is
+        register_id(
+            "MetaGym/BFCL-MultiTurn-v0", entry_point="metagym.playing.task_env:TaskEnv", kwargs={"family": "BFCL"}
+        )
     register_family("Gymnasium", "metagym_envs.gym:from_gymnasium")
     if "MetaGym/ICT-v0" not in registry:  # the short form: env_id= names the environment
         register_id("MetaGym/ICT-v0", entry_point="metagym.ict.env:ICTEnv", kwargs={"family": "Gymnasium"})

@@ -89,6 +89,7 @@ _EXTRAS = {
     "textworld": ("games that TextWorld makes", ("textworld",)),
     "reasoning": ("Reasoning Gym's questions", ("reasoning-gym",)),
     "games": ("TextArena's games", ("textarena",)),
+    "bfcl": ("conversations with tools; bfcl-eval itself comes with pip install --no-deps", ("mpmath",)),
     "minihack": ("MiniHack's levels, played by NetHack", ("nle", "minihack")),
     "docs": ("the documentation site", ("mkdocs-material",)),
     "datasets": ("documents from a data set of the hub", ("datasets",)),
