@@ -370,10 +370,23 @@ def _encode(key: Any, value: Any) -> bytes:
     return covered + _CRC_MARK + b'%08x"}' % zlib.crc32(covered)
 
 
-def _decode(line: bytes, place: str) -> dict[str, Any]:
+def check_line(line: bytes, place: str) -> None:
+    """Holds one line against its checksum, without reading what it says.
+
+    Args:
+        line: Without its newline.
+        place: How messages call it.
+
+    Raises:
+        StoreCorrupt: The checksum does not fit.
+    """
     covered, tail = line[:-_TAIL_BYTES], line[-_TAIL_BYTES:]
     if tail != _CRC_MARK + b'%08x"}' % zlib.crc32(covered):
         raise StoreCorrupt(f"{place}: the record is damaged (checksum does not fit); restore it from a copy")
+
+
+def _decode(line: bytes, place: str) -> dict[str, Any]:
+    check_line(line, place)
     try:
         record = strict_json(line)
     except ValueError as error:

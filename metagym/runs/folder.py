@@ -150,7 +150,7 @@ class RunFolder:
             StoreError: It cannot be read; `StoreCorrupt` if a record is damaged.
         """
         folder = _folder(path)
-        manifest = _read_manifest(folder)
+        manifest = read_manifest(folder)
         records = Journal.open(folder / RECORDS)
         try:
             timing = Journal.open(folder / TIMING) if (folder / TIMING).exists() else None
@@ -175,7 +175,7 @@ class RunFolder:
             BadInput: The manifest is no JSON, or holds what looks like a secret.
         """
         folder = _folder(path)
-        stored = _read_manifest(folder)
+        stored = read_manifest(folder)
         checked = _checked(manifest)
         for field, old, new in manifest_differences(stored, checked):
             if field.split(".", 1)[0] in _NOT_CONFIGURATION:
@@ -316,7 +316,13 @@ def _folder(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run folder.
+
+    Raises:
+        RunError: The folder is no run, its manifest is damaged, or its layout is another one.
+        StoreError: It cannot be read.
+    """
     file = folder / MANIFEST
     try:
         raw = file.read_bytes()

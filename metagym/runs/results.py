@@ -183,10 +183,13 @@ class Results:
         return Point(
             turn=turn,
             success=stats.success_estimate(episodes),
-            returns=stats.return_estimate(episodes),
+            returns=self._returns(episodes),
             by_type={name: stats.success_estimate(group) for name, group in by_type.items()},
             batch=stats.success_estimate(self.episodes(arm, turn, BATCH)),
         )
+
+    def _returns(self, episodes: list[Episode]) -> Estimate:
+        return stats.return_estimate(episodes)
 
     @property
     def usage(self) -> dict[str, Usage]:
@@ -250,7 +253,7 @@ def _load(folder: RunFolder) -> Results:
         try:
             if place is None:
                 continue  # a kind of record that a later version added
-            arm, seed = str(value.get("arm") or place["arm"] or ""), int(place["seed"] or 0)
+            arm, seed = _arm_and_seed(place, value)
             kind = value.get("kind")
             if kind == "episode":
                 episode = Episode.from_json(value["episode"])
@@ -258,7 +261,7 @@ def _load(folder: RunFolder) -> Results:
             elif kind == "prompt":
                 prompts.append(PromptStep(arm, seed, value["turn"], value["prompt"]))
             elif kind == "reflection":
-                prompts.append(_reflection(arm, seed, value))
+                prompts.append(reflection_step(arm, seed, value))
             elif kind == "end":
                 # Of several meta-episodes each has an end; the run's own comes last.
                 ended = True
@@ -273,7 +276,18 @@ def _load(folder: RunFolder) -> Results:
     return Results(folder.manifest, tuple(played), tuple(prompts), ended, seconds, retries)
 
 
-def _reflection(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
+def place_of(key: str, value: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Arm and seed of a record of an ICT run; None for a key that is none of such a run."""
+    place = _KEY.fullmatch(key)
+    return None if place is None else _arm_and_seed(place, value)
+
+
+def _arm_and_seed(place: re.Match[str], value: Mapping[str, Any]) -> tuple[str, int]:
+    return str(value.get("arm") or place["arm"] or ""), int(place["seed"] or 0)
+
+
+def reflection_step(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
+    """The record of a reflection as a step of the prompt."""
     return PromptStep(
         arm=arm,
         seed=seed,

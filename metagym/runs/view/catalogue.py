@@ -1,0 +1,309 @@
+"""The runs of a folder: where they are, what each was, how it stands; read anew at each request, never written.
+
+A run is known by an id, a digest of its place: no part of a path ever comes from a request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metagym import stats
+from metagym.errors import MetaGymError, RunError, StoreError, UnknownName
+from metagym.runs.evals_results import is_eval
+from metagym.runs.folder import MANIFEST, RECORDS, read_manifest
+from metagym.runs.report.frame import part
+from metagym.runs.report.text import visible
+from metagym.runs.results import BATCH, EVAL, Results, reflection_step
+from metagym.runs.results import Played as PlayedEpisode
+from metagym.runs.results import PromptStep
+from metagym.runs.sesa_results import is_sesa, is_sesa_eval
+from metagym.runs.spade_results import is_spade
+from metagym.runs.view.records import PromptLine, RecordFile, Row
+from metagym.stats import Estimate
+
+MAX_DEPTH = 6
+"""Folders below the one that was named that are looked into."""
+MAX_RUNS = 5_000
+"""Runs that are listed."""
+LIVELY = 120.0
+"""A run without an end whose records are younger, seconds, is going on; an older one has stopped."""
+_LOOK_AGAIN = 2.0  # seconds for which a list of folders is kept
+_SEATS = ("actor", "reflector", "designer", "agent", "hinter", "challenger", "solver", "distiller", "verifier", "judge")
+
+
+class Run:
+    """One run of the catalogue.
+
+    Attributes:
+        id: What pages and requests call it.
+        path: Its folder.
+        name: How pages show it; all of its characters are visible.
+        manifest: What was run; {} where it cannot be read.
+        fault: Why nothing of it can be shown but its name; "" otherwise.
+        records: Its record file.
+    """
+
+    def __init__(self, id_: str, path: Path, name: str) -> None:
+        self.id, self.path, self.name = id_, path, name
+        self.manifest: Mapping[str, Any] = {}
+        self.fault = ""
+        self.records = RecordFile(path / RECORDS)
+        self._seen: tuple[int, int] | None = None
+        self._kept: dict[str, tuple[str, Any]] = {}
+        self._lock = threading.RLock()
+
+    def refresh(self, seconds: float = 0.8) -> None:
+        """Reads what is new."""
+        try:
+            found = os.stat(self.path / MANIFEST)
+            seen = (found.st_mtime_ns, found.st_size)
+            if seen != self._seen:
+                self.manifest, self.fault = read_manifest(self.path), ""
+                self._seen = seen
+        except OSError as error:
+            self.manifest, self._seen, self.fault = {}, None, f"{MANIFEST} cannot be read: {error.strerror}"
+        except (RunError, StoreError) as error:
+            self.manifest, self._seen = {}, None
+            self.fault = str(error).replace(f"{self.path}/", "").replace(str(self.path), self.name)
+        if not self.fault:
+            self.records.refresh(seconds)
+
+    @property
+    def version(self) -> str:
+        """Changes whenever a page about the run may have changed."""
+        return hashlib.sha256(f"{self._seen}{self.records.version}{self.fault}{self.status}".encode()).hexdigest()[:16]
+
+    @property
+    def kind(self) -> str:
+        """What made the run: ``ict``, ``spade``, ``sesa``, ``sesa eval``, ``eval``, or ``other``."""
+        if is_spade(self.manifest):
+            return "spade"
+        if is_sesa(self.manifest):
+            return "sesa"
+        if is_sesa_eval(self.manifest):
+            return "sesa eval"
+        if is_eval(self.manifest):
+            return "eval"
+        return "ict" if str(self.manifest.get("command", "")).startswith("ict ") else "other"
+
+    @property
+    def status(self) -> str:
+        """``unreadable``, ``damaged``, ``ended``, ``going on``, ``stopped`` or ``empty``."""
+        records = self.records
+        if self.fault or records.missing:
+            return "unreadable"
+        if records.damaged:
+            return "damaged"
+        if records.ended:
+            return "ended"
+        if time.time() - records.changed < LIVELY:
+            return "going on"
+        return "stopped" if records.records else "empty"
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with its files, one sentence each."""
+        if self.fault:
+            return [self.fault]
+        records = self.records
+        if records.missing:
+            return [records.missing]
+        found = [problem.text for problem in records.problems]
+        if records.damaged > len(found):
+            found.append(f"{records.damaged - len(found)} more lines of {RECORDS} are damaged.")
+        if found:
+            found.append("No figure of this run is shown: it would be of a part of its records.")
+        if records.torn and self.status != "going on":
+            found.append(f"The last record of {RECORDS} was cut short ({records.torn:,} bytes); it is not counted.")
+        return found
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """What was played."""
+        found = dict.fromkeys(row.episode.task.family for row in self.records.rows)
+        if not found and (told := part(self.manifest, "config").get("family")):
+            found = {str(told): None}
+        return tuple(sorted(found))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The specs of the models of all seats, without repetition."""
+        config = part(self.manifest, "config")
+        told = [str(config[seat]) for seat in _SEATS if isinstance(config.get(seat), str)]
+        entrants = self.manifest.get("entrants")
+        for one in entrants if isinstance(entrants, list) else []:
+            told.append(str(one.get("model", "")) if isinstance(one, Mapping) else str(one))
+        return tuple(dict.fromkeys(filter(None, told)))
+
+    @property
+    def latest(self) -> Estimate:
+        """Success at the last scored meta-turn (ICT), or over all that is scored; unmeasured in a damaged run."""
+        if self.records.damaged or self.fault:
+            return Estimate(None, None, None, 0)
+        return self.kept("latest", self._latest)
+
+    def _latest(self) -> Estimate:
+        rows = self.records.rows
+        if self.kind in ("ict", "other"):
+            phase = EVAL if any(row.phase == EVAL for row in rows) else BATCH
+            last = max((row.turn for row in rows if row.phase == phase), default=0)
+            rows = [row for row in rows if row.phase == phase and row.turn == last]
+        elif self.kind == "spade":
+            rows = [row for row in rows if row.phase == "without the hint"]
+        elif self.kind == "sesa":
+            rows = [row for row in rows if row.phase == "solver"]
+        return stats.success_estimate(row.episode for row in rows)
+
+    def kept(self, name: str, make: Any) -> Any:
+        """What `make()` gives, made once per state of the run."""
+        with self._lock:
+            version = self.version
+            kept = self._kept.get(name)
+            if kept is None or kept[0] != version:
+                self._kept[name] = kept = (version, make())
+            return kept[1]
+
+    def step(self, line: PromptLine) -> PromptStep:
+        """A prompt with its texts.
+
+        Raises:
+            StoreCorrupt: Its record changed or is none.
+        """
+        value = self.records.value(line.line)
+        if value.get("kind") == "prompt":
+            return PromptStep(line.arm, line.seed, line.turn, str(value["prompt"]))
+        return reflection_step(line.arm, line.seed, value)
+
+    def results(self) -> LightResults:
+        """The results of a run that is recorded episode by episode, without any turn, prompt or time.
+
+        Raises:
+            StoreError: Records are damaged: figures of a part would look like figures of the whole.
+        """
+        refuse_damaged(self)
+        return self.kept("results", lambda: LightResults(self.manifest, tuple(map(_played, self.records.rows)), (), self.records.ended, {}))  # fmt: skip
+
+
+class LightResults(Results):
+    """Results without turns; mean returns, whose intervals take seconds to resample, are left unmeasured."""
+
+    def _returns(self, episodes: list[Any]) -> Estimate:
+        return Estimate(None, None, None, 0, len(episodes))
+
+
+def _played(row: Row) -> PlayedEpisode:
+    return PlayedEpisode(row.arm, row.seed, row.turn, row.phase, row.slot, row.episode)
+
+
+def refuse_damaged(run: Run) -> None:
+    """Refuses a run whose figures would be of a part of its records.
+
+    Raises:
+        StoreError: A record is damaged, or the records are still being read.
+    """
+    if run.fault or run.records.missing:
+        raise StoreError(run.fault or run.records.missing)
+    if run.records.damaged:
+        raise StoreError(
+            f"{run.records.damaged} of {run.records.records:,} records of this run are damaged, so no figure of it is "
+            "shown; restore records.jsonl from a copy"
+        )
+
+
+class Catalogue:
+    """The runs in and below a folder.
+
+    Args:
+        root: A run folder, or one that holds some.
+
+    Raises:
+        RunError: There is no such folder, it cannot be read, or it holds no run.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self._runs: dict[str, Run] = {}
+        self._looked = -_LOOK_AGAIN
+        self._lock = threading.Lock()
+        self.truncated = False
+        try:
+            if not self.root.is_dir():
+                raise RunError(f"{self.root} is no folder; name a run folder or one that holds some")
+            os.listdir(self.root)
+        except (OSError, ValueError) as error:
+            raise RunError(f"{str(self.root)!r} cannot be read: {getattr(error, 'strerror', error)}") from error
+        if not self.runs():
+            raise RunError(
+                f"{self.root} holds no run: no {MANIFEST} is in it or in the {MAX_DEPTH} levels of folders below it"
+            )
+
+    def runs(self) -> list[Run]:
+        """All runs, by name; folders that came since are found, and those that went are left out."""
+        with self._lock:
+            if time.monotonic() - self._looked >= _LOOK_AGAIN:
+                self._look()
+                self._looked = time.monotonic()
+            return list(self._runs.values())
+
+    def run(self, id_: str) -> Run:
+        """The run of an id, refreshed.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        run = self._runs.get(id_)
+        if run is None:
+            self.runs()
+            run = self._runs.get(id_)
+        if run is None:
+            raise UnknownName("there is no such run in this folder (any more)")
+        run.refresh()
+        return run
+
+    def refresh(self, seconds: float = 0.8) -> bool:
+        """Reads what is new in all runs, for at most so long; whether all of it was read."""
+        deadline = time.monotonic() + seconds
+        runs = self.runs()
+        for run in runs:
+            run.refresh(max(0.0, deadline - time.monotonic()))
+        return all(run.fault or run.records.reading is None for run in runs)
+
+    def _look(self) -> None:
+        known, found = self._runs, {}
+        self.truncated = False
+        for path in _folders(self.root, 0):
+            if len(found) == MAX_RUNS:
+                self.truncated = True
+                break
+            place = os.path.relpath(path, self.root)
+            id_ = hashlib.sha256(os.fsencode(place)).hexdigest()[:12]
+            name = visible(self.root.resolve().name if place == "." else place, 200)
+            found[id_] = known.get(id_) or Run(id_, path, name or "run")
+        self._runs = found
+
+
+def _folders(folder: Path, depth: int) -> Iterator[Path]:
+    """The run folders in and below a folder, by name; links are not followed, and runs are not looked into."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # a folder that may not be read: its neighbours are shown
+    if any(entry.name == MANIFEST and entry.is_file() for entry in entries):
+        yield folder
+        return
+    if depth < MAX_DEPTH:
+        for entry in entries:
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                yield from _folders(Path(entry.path), depth + 1)
+
+
+def sentence(error: MetaGymError, run: Run) -> str:
+    """An error about a run without the place of its folder on this machine."""
+    return str(error).replace(f"{run.path}/", "").replace(str(run.path), run.name)
+
