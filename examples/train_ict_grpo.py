@@ -37,6 +37,7 @@ from metagym_trainers import plan, presets, require_trl
 from metagym_trainers.ict import Curriculum, PolicyReflector, ReplayReward, Replays, ict_dataset
 from metagym_trainers.ict.rows import ReplaySpec
 from metagym_trainers.recipes import ICTPreset
+from metagym_trainers.scripts import adapters, generating, grpo_config, one_gpu, started_as_planned
 from metagym_trainers.servers import recorded
 
 NAMES = tuple(preset.name for preset in presets.ICT)
@@ -65,6 +66,7 @@ class Job:
         levels: Heights to compare the curve with.
         notes: Below the table.
         curriculum: Where rows are made each round.
+        server: What the server of the policy says of itself; None without one.
     """
 
     title: str
@@ -80,6 +82,7 @@ class Job:
     levels: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     curriculum: Curriculum | None = None
+    server: dict[str, Any] | None = None
 
 
 def tiny_job(given: argparse.Namespace) -> Job:
@@ -170,19 +173,15 @@ def preset_job(given: argparse.Namespace, preset: ICTPreset) -> Job:
     if shared:
         raise BadInput(f"--eval-rows holds row {min(shared)!r} of --rows: evaluate on rows of other tasks")
     reward = ReplayReward(Replays(given.actor, hosts=given.hosts, concurrency=given.concurrency or preset.concurrency))
+    started_as_planned(given.gpus)
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    overrides: dict[str, Any] = {"log_completions": True}
+    model = given.model or preset.model
+    generation, server = generating(given.generation, given.server, model)
+    overrides: dict[str, Any] = {"log_completions": True, **generation}
     if given.max_steps:
         overrides["max_steps"] = given.max_steps
     if given.save_steps:
         overrides["save_steps"] = given.save_steps
-    if given.generation != "transformers":
-        overrides |= {"use_vllm": True, "vllm_mode": given.generation or "colocate"}
-    more: dict[str, Any] = {}
-    if given.lora:
-        from peft import LoraConfig
-
-        more["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **presets.LORA)
 
     def answer(trainer: Any, chosen: Sequence[Any]) -> tuple[list[str], list[list[int]]]:
         tokenizer, ids = trainer.processing_class, []
@@ -197,14 +196,15 @@ def preset_job(given: argparse.Namespace, preset: ICTPreset) -> Job:
 
     return Job(
         title=f"ICT, {preset.name}: mean return of replayed batches, at the training temperature",
-        model=given.model or preset.model,
+        model=model,
         config=preset.grpo(world, given.per_device, lora=given.lora, **overrides),
         train=train,
         sets={"held-out rows": held},
         reward=reward,
         answer=answer,
-        more=more,
+        more={"peft_config": adapters(given.lora)},
         notes=tuple(preset.ours),
+        server=server,
     )
 
 
@@ -217,13 +217,16 @@ def scored(reward: ReplayReward, rows: Any, texts: Sequence[str], ids: Any = Non
 def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Estimate]]:
     """Trains, evaluates before and after, and writes the run folder."""
     from transformers import PrinterCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
 
     from metagym_trainers import StateCallback, check_config, end_ids, latest_checkpoint
+    from metagym_trainers.ict.judged import JudgedTogether
     from metagym_trainers.ict.runlog import FIGURE, TABLE, RunLog, figure, table
+    from metagym_trainers.ranks import everywhere
+    from metagym_trainers.servers.watch import Addresses, WatchServers
 
     job.reward.check(job.sets[next(iter(job.sets))])  # an actor that does not answer is known before a model is loaded
-    args = GRPOConfig(
+    args = grpo_config(
         output_dir=str(out / "checkpoints"),
         seed=given.seed,
         logging_steps=1,
@@ -241,8 +244,10 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
     settings = {name: value for name, value in vars(given).items() if name not in ("out", "resume", "dry_run")}
     manifest = {**base_manifest(), "kind": "train-ict", "settings": settings, "config": job.config}
     first = ReplaySpec.from_text(job.sets[next(iter(job.sets))][0]["replay"])
-    actor = recorded(job.reward.replays.actor or first.actor)  # the configuration that it is served with
-    manifest["environment"] = {**manifest["environment"], "actor_server": actor}
+    spec = job.reward.replays.actor or first.actor
+    told = {"actor_server": recorded(spec), "policy_server": job.server}  # the configurations that they are served with
+    manifest["environment"] = {**manifest["environment"], **told}
+    watch = WatchServers(Addresses({"the actor": spec, "the policy's server": args.vllm_server_base_url}))
     folder = None
     if main:
         folder = RunFolder.resume(out, manifest) if given.resume else RunFolder.create(out, manifest)
@@ -253,7 +258,7 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
         reward_funcs=job.reward,
         args=args,
         train_dataset=job.train,
-        callbacks=[StateCallback(parts), log],
+        callbacks=[StateCallback(parts), watch, JudgedTogether(job.reward), log],
         **job.more,
     )
     trainer.remove_callback(PrinterCallback)
@@ -267,8 +272,9 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
         found = []
         for title, rows in job.sets.items():
             key = f"eval/{name}/{title}"
-            if folder is not None and key in folder.records:
-                found.append(Estimate.from_json(folder.records.get(key)))
+            known = everywhere(folder.records.get(key) if folder is not None and key in folder.records else None)
+            if known is not None:  # in all processes or in none: they generate together
+                found.append(Estimate.from_json(known))
                 continue
             texts, ids = job.answer(trainer, rows)
             if folder is not None:
@@ -314,6 +320,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=0, help="with --tiny: fresh rows each round; 0 collects once")
     parser.add_argument("--meta-episodes", type=int, default=32, help="meta-episodes of a round, four rows each")
     parser.add_argument("--reflector", choices=("policy", "rules"), default="policy", help="who writes in the rounds")
+    parser.add_argument("--server", help="with --generation server: address of the vLLM that takes the weights")
     parser.add_argument("--max-steps", type=int, help="optimiser steps; default: the preset's")
     parser.add_argument("--report-to", nargs="*", help="trackers of TRL: wandb, tensorboard, trackio")
     parser.add_argument("--seed", type=int, default=0, help="decides weights, rows and sampling")
@@ -321,12 +328,6 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
     plan.add_arguments(parser)
     return parser
-
-
-def _plan_options() -> Sequence[argparse.Action]:
-    parser = argparse.ArgumentParser(add_help=False)
-    plan.add_arguments(parser)
-    return parser._actions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -346,10 +347,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 "gpu_gib",
                 "serving",
                 "save_steps",
+                "model",
             )
             print(plan.make(presets.named(given.preset), **{name: getattr(given, name) for name in names}).text())
             return 0
         require_trl()
+        one_gpu()
         out = given.out or Path("runs") / f"train-ict-{'tiny' if given.tiny else given.preset}-{given.seed}"
         given = argparse.Namespace(**{k: str(v) if isinstance(v, Path) else v for k, v in vars(given).items()})
         job = tiny_job(given) if given.tiny else preset_job(given, presets.named(given.preset))  # type: ignore[arg-type]

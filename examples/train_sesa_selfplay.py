@@ -7,8 +7,8 @@ the weights learn what the cards say; ``--arm`` compares.
     python examples/train_sesa_selfplay.py --tiny                 # a toy that learns on two cores, from random weights
     python examples/train_sesa_selfplay.py --tiny --arm sesa no-dropout no-cards ssp --seed 0 1 2
     python examples/train_sesa_selfplay.py --preset sesa-4b --dry-run
-    python examples/train_sesa_selfplay.py --preset sesa-4b --material corpus:wiki.jsonl --searcher bm25:wiki-index \
-        --distiller 'openai:...' --verifier 'openai:...'
+    python examples/train_sesa_selfplay.py --preset sesa-4b --lora --material corpus:wiki.jsonl \
+        --searcher bm25:wiki-index --distiller 'openai:...' --verifier 'openai:...'
 
 The run folder holds both policies' checkpoints, the bank, the records, the evaluation against the untrained start (bank
 off, on, and a placebo in its place) and a figure. The same command goes on where a killed run came to, reward for
@@ -18,10 +18,11 @@ reward.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -33,9 +34,11 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func; TRL is p
 from metagym.errors import BadInput, MetaGymError
 from metagym.seeding import check_seed
 from metagym_trainers import plan, presets, require_trl, require_vllm
+from metagym_trainers.scripts import one_gpu
 from metagym_trainers.sesa.settings import ARMS, SelfPlaySettings, arm
 
-PLAN = ("gpus", "nodes", "per_device", "sharding", "lora", "generation", "gpu_gib", "serving", "save_steps")
+PLAN = ("gpus", "nodes", "per_device", "sharding", "lora", "generation", "gpu_gib", "serving", "save_steps", "model")
+SEATS = ("distiller", "verifier", "judge")
 TINY_NOTE = (
     "Two random models of about 120,000 parameters with a warm start on form, a toy world and a scripted distiller: "
     "this shows that the trainers learn, and says nothing about language models."
@@ -96,17 +99,24 @@ def chosen(given: argparse.Namespace, settings: SelfPlaySettings) -> SelfPlaySet
     return replace(settings, **{name: value for name in names if (value := getattr(given, name)) is not None})
 
 
-def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
-    """A preset on GPUs."""
-    from transformers import AutoTokenizer
+def preset(given: argparse.Namespace, out: Path, planned: plan.Plan, gpus: Sequence[str]) -> None:
+    """A preset on GPUs.
 
+    Args:
+        given: The command line.
+        out: The run folder.
+        planned: Its plan.
+        gpus: Those that are left to the servers; empty takes the plan's numbers.
+    """
     from metagym.sesa.config import SesaConfig
     from metagym.sesa.crew import Crew
     from metagym.sesa.filters import FilterSettings
     from metagym.sesa.materials import load_material
     from metagym.sesa.rollouts import RolloutSettings
     from metagym_trainers.policies import HTTPPolicy
+    from metagym_trainers.scripts import adapters, grpo_config, on_gpus, tokenizer_of
     from metagym_trainers.servers import GROUP_PORT, Servers
+    from metagym_trainers.servers.watch import Addresses, WatchServers
     from metagym_trainers.sesa.report import FIGURE, TABLE, write_report
     from metagym_trainers.sesa.search import SearchSettings, SearchWorld
     from metagym_trainers.sesa.selfplay import SelfPlay
@@ -117,11 +127,11 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
         raise BadInput("failures become cards by a model that reads them: name it (--distiller), or train ssp-...")
     material = load_material(given.material, given.searcher)
     filters = FilterSettings(verify=given.verifier is not None)
-    named = {name: getattr(given, name) for name in ("distiller", "verifier", "judge") if getattr(given, name)}
+    named = {name: getattr(given, name) for name in SEATS if getattr(given, name)}
     scorer = "em+judge" if given.judge else "em"
     crew = Crew.of(SesaConfig(material=given.material, filters=filters, scorer=scorer, **named), material)
     rollout = RolloutSettings(recipe.topk, recipe.max_turns, max_tokens=recipe.recipe.max_completion)
-    tokenizer = AutoTokenizer.from_pretrained(given.model or recipe.model)
+    tokenizer = tokenizer_of(planned.model)
     searching = SearchSettings(
         retrieve_k=recipe.retrieve_k,
         rollout=rollout,
@@ -147,33 +157,32 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
     options: dict[str, Any] = {"report_to": given.report_to or "none", "logging_steps": 1, "log_completions": True}
     if planned.generation == "colocate":
         options |= {"use_vllm": True, "vllm_mode": "colocate"}
+    if given.save_steps:
+        options |= {"save_strategy": "steps", "save_steps": given.save_steps}
+    ours = {"challenger": recipe.challenger_grpo, "solver": recipe.grpo}
+    for made in ours.values():  # what cannot be trained here is known before a server or a model is loaded
+        grpo_config(output_dir=str(out), **made(1, given.per_device, lora=given.lora, **options))
     with ExitStack() as stack:
         policies: dict[str, HTTPPolicy] = {}
         served: dict[str, dict[str, Any]] = {"solver": {}, "challenger": {}}
         servers = stack.enter_context(Servers(out / "servers"))
-        for number, launch in enumerate(one for one in planned.servers if one.training):
+        for number, launch in enumerate(on_gpus(planned.servers, gpus)):
             server = servers.start(launch)
             warmth = recipe.recipe.temperature if launch.name == "solver" else recipe.challenger.temperature
-            policies[launch.name] = HTTPPolicy(server.base_url, recipe.model, temperature=warmth)
+            policies[launch.name] = HTTPPolicy(server.base_url, planned.model, temperature=warmth)
             served[launch.name] = {
                 "use_vllm": True,
                 "vllm_mode": "server",
                 "vllm_server_base_url": server.url,
                 "vllm_group_port": GROUP_PORT + number,
             }
-        lora = None
-        if given.lora:
-            from peft import LoraConfig
-
-            lora = LoraConfig(task_type="CAUSAL_LM", **presets.LORA)
-        model = given.model or recipe.model
-        ours = {"challenger": recipe.challenger_grpo, "solver": recipe.grpo}
+        write_manifest(given, out, planned, servers.describe())
         seats = {
             name: Seat(
-                model,
+                planned.model,
                 tokenizer,
-                _without_steps(made(1, given.per_device, lora=given.lora, **options, **served[name])),
-                lora,
+                _without_steps(made(1, given.per_device, lora=given.lora, **options, **served[name]), given),
+                adapters(given.lora),
                 policies.get(name),
             )
             for name, made in ours.items()
@@ -189,14 +198,38 @@ def preset(given: argparse.Namespace, out: Path, planned: plan.Plan) -> None:
                 on_event=tell,
             )
         )
-        play.run()
+        others = Addresses({f"the {name}": getattr(given, name) for name in SEATS})
+        for trainer in play.trainers.values():
+            trainer.add_callback(WatchServers(servers, others))
+        try:
+            play.run()
+        except MetaGymError:
+            servers.check()  # a server that has died is why, and its last lines say more
+            raise
         print(f"\n{write_report(play, f'SESA, preset {given.preset}', recipe.ours)}")
     print(f"run folder: {out} ({TABLE}, {FIGURE}, records.jsonl, bank/, challenger/, solver/)")
 
 
-def _without_steps(settings: dict[str, Any]) -> dict[str, Any]:
+def write_manifest(
+    given: argparse.Namespace, out: Path, planned: plan.Plan, servers: Sequence[Mapping[str, Any]]
+) -> None:
+    """What is run, and the configuration that every server has now; written again where a run goes on."""
+    from metagym.runs.folder import MANIFEST, base_manifest, write_atomically
+    from metagym.strictjson import plain_json
+    from metagym_trainers.servers import recorded
+
+    settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(given).items()}
+    told = {f"{name}_server": recorded(getattr(given, name)) for name in SEATS}
+    manifest = {**base_manifest(), "kind": "train-sesa", "model": planned.model, "settings": settings}
+    manifest["environment"] = {**manifest["environment"], "servers": list(servers), **told}
+    text = json.dumps(plain_json(manifest, "manifest"), indent=1, sort_keys=True, ensure_ascii=False)
+    write_atomically(out / MANIFEST, text + "\n")
+
+
+def _without_steps(settings: dict[str, Any], given: argparse.Namespace) -> dict[str, Any]:
     """A preset's arguments but for its number of steps, which follow from the rounds here."""
-    return {name: value for name, value in settings.items() if name not in ("max_steps", "save_steps")}
+    dropped = ("max_steps",) if given.save_steps else ("max_steps", "save_steps")
+    return {name: value for name, value in settings.items() if name not in dropped}
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -249,6 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(planned.text())
             return 0
         require_trl()
+        gpus = one_gpu()
         if given.preset and len(given.arm) * len(given.seed) > 1:
             raise BadInput("a preset trains one arm with one seed; several of them are for --tiny")
         what = given.preset or f"tiny-{'-'.join(given.arm)}"
@@ -256,14 +290,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if planned is None:
             tiny(given, out)
         else:
-            if planned.geometry.world > 1:
-                raise BadInput(
-                    "two trainers with a bank between them run in one process: take --gpus 1, and give the servers "
-                    "more GPUs (--generation server --serving 4), where the rollouts are"
-                )
             if planned.generation != "transformers":
                 require_vllm()
-            preset(given, out, planned)
+            preset(given, out, planned, gpus)
     except MetaGymError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -7,7 +7,9 @@ the designer is paid by what the hint is worth (regret), the agent by its return
     python examples/train_spade_grpo.py --tiny                    # cipher locks, from random weights, on two cores
     python examples/train_spade_grpo.py --tiny --pay minimax      # one of the two controls
     python examples/train_spade_grpo.py --preset spade-4b-games --dry-run
-    accelerate launch examples/train_spade_grpo.py --preset spade-4b-games --gpus 8 --generation colocate
+    examples/serve_actor.sh Qwen/Qwen3-4B-Instruct-2507 --train --gpus 7
+    accelerate launch --config_file examples/configs/zero3_8gpu.yaml --num_processes 6 \
+        examples/train_spade_grpo.py --preset spade-4b-games --generation server --server http://127.0.0.1:8000
 
 The run folder holds the manifest, generations.jsonl (designs, refusals by code, rewards), sampled episodes,
 checkpoints, evaluation.md (the table against the untrained start) and curves.svg; ``--resume`` goes on from the last
@@ -36,6 +38,8 @@ from metagym.spade.program import EnvProgram, digest_of
 from metagym.spade.stand_ins.programs import number_lock
 from metagym_trainers import plan, presets, require_trl
 from metagym_trainers.recipes import SpadePreset
+from metagym_trainers.scripts import adapters, generating, grpo_config, one_gpu, started_as_planned, tokenizer_of
+from metagym_trainers.servers import recorded
 from metagym_trainers.spade import SpadeCore, SpadeTraining, training_of
 
 TINY_STEPS, TINY_WARM, TINY_RUNGS = 400, 300, 32
@@ -62,6 +66,7 @@ class Job:
         more: Further keyword arguments of `GRPOTrainer`.
         policy: From the trainer to who samples; None for the trainer's own model.
         notes: Below the table.
+        servers: What the servers that it uses say of themselves, by name.
     """
 
     title: str
@@ -75,6 +80,7 @@ class Job:
     more: dict[str, Any] = field(default_factory=dict)
     policy: Callable[[Any], Any] | None = None
     notes: tuple[str, ...] = ()
+    servers: dict[str, Any] = field(default_factory=dict)
 
 
 def tiny_job(given: argparse.Namespace) -> Job:
@@ -140,23 +146,19 @@ def tiny_job(given: argparse.Namespace) -> Job:
 
 def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
     """A preset of the paper."""
-    from transformers import AutoTokenizer
-
     from metagym.chat import load
     from metagym_trainers.policies import HTTPPolicy
     from metagym_trainers.recording import Limits
     from metagym_trainers.spade import run
 
+    started_as_planned(given.gpus)
     world = int(os.environ.get("WORLD_SIZE", "1"))
     changes = {"corpus": given.corpus} if given.corpus else {}
     training = training_of(preset, world, seed=given.seed, **changes)
     if preset.audit and not given.auditor:
         raise BadInput(f"{preset.name} has its programs read by an auditor: name one with --auditor 'openai:...'")
     name = given.model or preset.model
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"the tokenizer of {name} cannot be loaded: {str(error).splitlines()[0]:.300}") from error
+    tokenizer = tokenizer_of(name)
     core = SpadeCore(
         training,
         tokenizer,
@@ -167,18 +169,12 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
     programs = [EnvProgram.parse(number_lock(pins)) for pins in range(1, 6)]
     if given.eval_pool:
         programs = list(load_pool(given.eval_pool).programs)
-    overrides: dict[str, Any] = {}
+    overrides, server = generating(given.generation, given.server, name)
     if given.max_steps:
         overrides["max_steps"] = given.max_steps
     if given.save_steps:
         overrides["save_steps"] = given.save_steps
-    if given.generation != "transformers":
-        overrides |= {"use_vllm": True, "vllm_mode": given.generation or "colocate"}
-    more: dict[str, Any] = {"processing_class": tokenizer}
-    if given.lora:
-        from peft import LoraConfig
-
-        more["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **presets.LORA)
+    more: dict[str, Any] = {"processing_class": tokenizer, "peft_config": adapters(given.lora)}
 
     def evaluate(trainer: Any, policy: Any) -> Scores:
         found = run(policy, core.measure(programs, EVAL_PLAYS))
@@ -186,9 +182,7 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
 
     def served(trainer: Any) -> HTTPPolicy:
         """The same weights behind the server that TRL keeps in step; one that trains alone samples its own model."""
-        args = trainer.args
-        url = args.vllm_server_base_url or f"http://{args.vllm_server_host}:{args.vllm_server_port}"
-        return HTTPPolicy(f"{url}/v1", name, temperature=args.temperature)
+        return HTTPPolicy(f"{trainer.args.vllm_server_base_url}/v1", name, temperature=trainer.args.temperature)
 
     return Job(
         title=f"SPADE, {preset.name}: programs kept apart, win rate without a hint at the training temperature",
@@ -201,6 +195,7 @@ def preset_job(given: argparse.Namespace, preset: SpadePreset) -> Job:
         more=more,
         policy=served if given.generation == "server" else None,
         notes=tuple(preset.ours),
+        servers={"policy_server": server, "auditor_server": recorded(given.auditor)},
     )
 
 
@@ -208,27 +203,29 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
     """Trains, evaluates before and after, and writes the run folder."""
     from datasets import Dataset
     from transformers import PrinterCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOTrainer
 
     from metagym_trainers import LocalPolicy, RolloutReward, StateCallback, Tracker, latest_checkpoint
+    from metagym_trainers.policies import publish
+    from metagym_trainers.ranks import everywhere
+    from metagym_trainers.servers.watch import Addresses, WatchServers
     from metagym_trainers.spade import SpadeRollout, check_geometry, grpo_settings, slots_dataset
 
-    try:
-        args = GRPOConfig(
-            output_dir=str(out / "checkpoints"),
-            seed=given.seed,
-            logging_steps=1,
-            save_strategy="steps",
-            save_total_limit=2,
-            report_to=given.report_to or "none",
-            disable_tqdm=True,
-            **(job.config | grpo_settings(job.training)),
-        )
-    except ValueError as error:  # no GPU, say
-        raise BadInput(f"TRL cannot train with these settings here: {error}") from error
+    args = grpo_config(
+        output_dir=str(out / "checkpoints"),
+        seed=given.seed,
+        logging_steps=1,
+        save_strategy="steps",
+        save_total_limit=2,
+        report_to=given.report_to or "none",
+        disable_tqdm=True,
+        **(job.config | grpo_settings(job.training)),
+    )
     check_geometry(args, job.training)
     settings = {name: value for name, value in vars(given).items() if name not in ("out", "resume", "dry_run")}
     manifest = {**base_manifest(), "kind": "train-spade", "settings": settings, "config": job.config}
+    manifest["environment"] = {**manifest["environment"], **job.servers}
+    watch = WatchServers(Addresses({"the policy's server": args.vllm_server_base_url, "the auditor": given.auditor}))
     folder = None
     if args.process_index == 0:
         folder = RunFolder.resume(out, manifest) if given.resume else RunFolder.create(out, manifest)
@@ -241,7 +238,7 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
         args=args,
         train_dataset=Dataset.from_list(slots_dataset(job.training, args.world_size)),
         rollout_func=rollout,
-        callbacks=[StateCallback({"spade": rollout.part()})],
+        callbacks=[StateCallback({"spade": rollout.part()}), watch],
         **job.more,
     )
     trainer.remove_callback(PrinterCallback)
@@ -249,8 +246,10 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
 
     def evaluate(name: str) -> Scores:
         key = f"eval/{name}"
-        if folder is not None and key in folder.records:
-            return dict(folder.records.get(key))
+        known = everywhere(folder.records.get(key) if folder is not None and key in folder.records else None)
+        if known is not None:  # in all processes or in none: they may generate together
+            return dict(known)
+        publish(trainer)  # the last update is in no server yet: TRL pushes weights before a generation alone
         found = job.evaluate(trainer, policy)
         if folder is not None:
             folder.records.append(key, found)
@@ -321,6 +320,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--corpus", help="spec of the corpus of the designs' documents; default: the bundled one")
     parser.add_argument("--auditor", help="model that reads programs where the preset asks for an audit")
     parser.add_argument("--eval-pool", help="pool of programs to evaluate on; default: five number locks")
+    parser.add_argument("--server", help="with --generation server: address of the vLLM that takes the weights")
     parser.add_argument("--max-steps", type=int, help="optimiser steps; default: the preset's")
     parser.add_argument("--report-to", nargs="*", help="trackers of TRL: wandb, tensorboard, trackio")
     parser.add_argument("--seed", type=int, default=0, help="decides weights, designs and sampling")
@@ -330,7 +330,7 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-PLANNED = ("gpus", "nodes", "per_device", "sharding", "lora", "generation", "gpu_gib", "serving", "save_steps")
+PLANNED = ("gpus", "nodes", "per_device", "sharding", "lora", "generation", "gpu_gib", "serving", "save_steps", "model")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -343,6 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(plan.make(presets.named(given.preset), **{name: getattr(given, name) for name in PLANNED}).text())
             return 0
         require_trl()
+        one_gpu()
         name = f"tiny-{given.pay}" if given.tiny else given.preset
         out = given.out or Path("runs") / f"train-spade-{name}-{given.seed}"
         given = argparse.Namespace(**{k: str(v) if isinstance(v, Path) else v for k, v in vars(given).items()})

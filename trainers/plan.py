@@ -1,150 +1,32 @@
 """What a run will take, before anything is loaded: batch geometry, memory per GPU, tokens, servers and commands.
 
-Memory is an estimate from four published formulas, each written beside its line:
-
-* model states of mixed-precision Adam: 16 bytes per trained parameter (bf16 weight and gradient, fp32 master weight and
-  two moments; Rajbhandari et al. 2020, arXiv 1910.02054, section 3.1), divided by the GPUs where they are sharded
-  (ZeRO-3 and FSDP2, section 5); frozen weights take 2 bytes;
-* activations with full recomputation: 2 bytes x tokens x hidden per layer, and 34 bytes x tokens x hidden for the one
-  layer that is being recomputed (Korthikanti et al. 2022, arXiv 2205.05198, sections 4.1 and 5; the term in the square
-  of the length falls away with flash attention);
-* logits: 8 bytes x completion tokens x vocabulary (bf16 logits, their gradient, one fp32 copy for the softmax; ours,
-  read off TRL 1.16's `_get_per_token_logps_and_entropies`);
-* key-value cache: 2 x layers x KV heads x head size x 2 bytes per token.
+The formulas of the memory stand in `metagym_trainers.footprint`.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from metagym.checks import number, whole
 from metagym.errors import BadInput, MetaGymError
 from metagym_trainers import presets
+from metagym_trainers.footprint import GIB, SHAPES, Generation, Memory, Sharding, memory
 from metagym_trainers.geometry import Geometry
-from metagym_trainers.presets import LORA, AnyPreset
-from metagym_trainers.recipes import ICTPreset, Recipe, SesaPreset, SpadePreset
+from metagym_trainers.presets import AnyPreset
+from metagym_trainers.recipes import ICTPreset, SesaPreset, SpadePreset
 from metagym_trainers.servers import GROUP_PORT, Launch, vllm
 
-GIB = 1024**3
-Sharding = Literal["none", "zero3", "fsdp2"]
-Generation = Literal["transformers", "colocate", "server"]
-COLOCATED = 0.3
-"""TRL's default share of a GPU for colocated vLLM (`vllm_gpu_memory_utilization`)."""
-CONTEXT_GIB = 2.0
-"""CUDA context, NCCL buffers and fragmentation; ours."""
 FIRST_PORT = 8000
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Sizes of a decoder that decide its memory.
-
-    Attributes:
-        parameters: All of them.
-        layers: Decoder layers.
-        hidden: Width.
-        intermediate: Width of the feed-forward part; of one expert in a mixture.
-        heads: Query heads.
-        kv_heads: Key and value heads.
-        head: Size of a head.
-        vocabulary: Tokens.
-        experts: Experts per layer; 1 in a dense model.
-    """
-
-    parameters: float
-    layers: int
-    hidden: int
-    intermediate: int
-    heads: int
-    kv_heads: int
-    head: int
-    vocabulary: int
-    experts: int = 1
-
-    def adapter(self, rank: int) -> int:
-        """Parameters of LoRA adapters on all linear layers: rank x (inputs + outputs) each.
-
-        Experts and routers get none: transformers 5 keeps them as plain parameters, which ``all-linear`` passes over.
-        """
-        attention = 2 * (self.hidden + self.heads * self.head) + 2 * (self.hidden + self.kv_heads * self.head)
-        feed_forward = 3 * (self.hidden + self.intermediate) if self.experts == 1 else 0
-        return self.layers * rank * (attention + feed_forward)
-
-    @property
-    def cache_bytes(self) -> int:
-        """Key-value cache per token, in bytes of bf16."""
-        return 2 * self.layers * self.kv_heads * self.head * 2
-
-
-SHAPES: Mapping[str, Shape] = {
-    "Qwen/Qwen2.5-7B-Instruct": Shape(7.62e9, 28, 3584, 18_944, 28, 4, 128, 152_064),
-    "Qwen/Qwen3-4B": Shape(4.02e9, 36, 2560, 9728, 32, 8, 128, 151_936),
-    "Qwen/Qwen3-4B-Instruct-2507": Shape(4.02e9, 36, 2560, 9728, 32, 8, 128, 151_936),
-    "Qwen/Qwen3-8B": Shape(8.19e9, 36, 4096, 12_288, 32, 8, 128, 151_936),
-    "Qwen/Qwen3-30B-A3B-Instruct-2507": Shape(30.53e9, 48, 2048, 768, 32, 4, 128, 151_936, experts=128),
-    "meta-llama/Llama-3.1-8B-Instruct": Shape(8.03e9, 32, 4096, 14_336, 32, 8, 128, 128_256),
+SCRIPTS: Mapping[str, str] = {
+    "ict": "train_ict_grpo.py",
+    "spade": "train_spade_grpo.py",
+    "sesa": "train_sesa_selfplay.py",
 }
-"""The presets' models, from their public ``config.json``."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Memory of one training GPU, in bytes, by what it holds."""
-
-    parts: Mapping[str, float]
-
-    @property
-    def total(self) -> float:
-        """All of it."""
-        return sum(self.parts.values())
-
-
-def memory(
-    shape: Shape,
-    recipe: Recipe,
-    geometry: Geometry,
-    *,
-    sharding: Sharding = "none",
-    lora: bool = False,
-    generation: Generation = "colocate",
-    gpu_gib: float = 80.0,
-) -> Memory:
-    """Estimates the memory of one training GPU; the formulas are those of the module's text.
-
-    Args:
-        shape: The model.
-        recipe: Longest row and completion, and whether there is a KL term.
-        geometry: Rows of a micro-batch, rows of a generation, GPUs.
-        sharding: Who shares the model states.
-        lora: Adapters alone are trained.
-        generation: Who generates: the model itself, vLLM on the same GPU, or a server elsewhere.
-        gpu_gib: Memory of the GPU, in GiB.
-    """
-    parts: dict[str, float] = {}
-    share = geometry.world if sharding != "none" else 1
-    trained = shape.adapter(int(LORA["r"])) if lora else shape.parameters
-    parts["model states (16 B per trained parameter)"] = 16 * trained / share
-    if lora:
-        parts["frozen weights (2 B)"] = 2 * shape.parameters / share
-    elif recipe.beta:
-        parts["reference model for the KL term (2 B)"] = 2 * shape.parameters / share
-    if sharding != "none":
-        parts["two gathered layers (2 B)"] = 2 * 2 * shape.parameters / shape.layers
-    tokens = geometry.per_device * recipe.max_context
-    parts["activations, recomputed (2 B x tokens x hidden x layers)"] = 2 * tokens * shape.hidden * shape.layers
-    parts["one layer's activations (34 B x tokens x hidden)"] = 34 * tokens * shape.hidden
-    completion = geometry.per_device * min(recipe.max_completion, recipe.max_context)
-    parts["logits (8 B x completion tokens x vocabulary)"] = 8.0 * completion * shape.vocabulary
-    if generation == "colocate":
-        parts[f"colocated vLLM ({COLOCATED:g} of the GPU)"] = COLOCATED * gpu_gib * GIB
-    elif generation == "transformers":
-        parts["key-value cache of all local rows"] = float(geometry.local_rows * recipe.max_context * shape.cache_bytes)
-    parts["context and fragmentation"] = CONTEXT_GIB * GIB
-    return Memory(parts)
 
 
 @dataclass(frozen=True)
@@ -161,6 +43,7 @@ class Plan:
         nodes: Machines.
         serving: GPUs that serve, for each server.
         save_steps: Optimiser steps between two checkpoints.
+        model: The policy's model; the preset's, or another one of its size.
     """
 
     preset: AnyPreset
@@ -172,6 +55,7 @@ class Plan:
     nodes: int
     serving: int
     save_steps: int
+    model: str
 
     @property
     def memory(self) -> Memory:
@@ -184,36 +68,46 @@ class Plan:
             lora=self.lora,
             generation=self.generation,
             gpu_gib=self.gpu_gib,
+            policies=2 if isinstance(self.preset, SesaPreset) else 1,
         )
 
     @property
     def servers(self) -> tuple[Launch, ...]:
-        """The servers to start, in order; ports count up from 8000."""
+        """The servers to start, in order; ports count up from 8000, and GPUs from those that train."""
         found: list[Launch] = []
         preset, length, replicas = self.preset, self.preset.recipe.max_context, self.serving
 
         def add(name: str, model: str, training: bool) -> None:
             port = FIRST_PORT + len(found)
-            host = "0.0.0.0" if self.nodes > 1 else "127.0.0.1"
+            host, gpus = "0.0.0.0", None  # where they run is for whoever has several machines to say
+            if self.nodes == 1:
+                first = self.geometry.world + len(found) * replicas
+                host, gpus = "127.0.0.1", ",".join(map(str, range(first, first + replicas)))
             found.append(
-                vllm(name, model, port=port, host=host, training=training, max_model_len=length, data_parallel=replicas)
+                vllm(
+                    name,
+                    model,
+                    port=port,
+                    host=host,
+                    training=training,
+                    max_model_len=length,
+                    data_parallel=replicas,
+                    gpus=gpus,
+                )
             )
 
         if isinstance(preset, ICTPreset):
             add("actor", preset.actor, False)
         if self.generation == "server":
             for name in ("solver", "challenger") if isinstance(preset, SesaPreset) else ("policy",):
-                add(name, preset.model, True)
-        elif isinstance(preset, SesaPreset):
-            add("opponent", preset.model, False)
+                add(name, self.model, True)
         return tuple(found)
 
     @property
     def command(self) -> str:
-        """The command that trains."""
-        script = {"ict": "train_ict_grpo.py", "spade": "train_spade_grpo.py", "sesa": "train_sesa_selfplay.py"}
-        tail = f"examples/{script[self.preset.system]} --preset {self.preset.name}" + (" --lora" if self.lora else "")
+        """The command that trains, with everything in which it differs from the script's defaults."""
         world = self.geometry.world
+        tail = f"examples/{SCRIPTS[self.preset.system]} {' '.join(self._options())}"
         if world == 1:
             return f"python {tail}"
         size = "8" if self.nodes == 1 else "2x8"
@@ -224,11 +118,38 @@ class Plan:
         config = f"--config_file examples/configs/{kind}_{size}gpu.yaml --num_processes {world}{machines}"
         return f"accelerate launch {config} {tail}"
 
+    def _options(self) -> list[str]:
+        """The script's options; what only its user can know stands there as a variable of the shell."""
+        preset, head = self.preset, "127.0.0.1" if self.nodes == 1 else "$HEAD"
+        found = [f"--preset {preset.name}"]
+        if self.model != preset.model:
+            found.append(f"--model {shlex.quote(self.model)}")
+        if self.lora:
+            found.append("--lora")
+        if self.generation != default_generation(preset, 1):
+            found.append(f"--generation {self.generation}")
+        if isinstance(preset, SesaPreset):
+            found += [f"--serving {self.serving}"] if self.serving > 1 else []
+        elif self.generation == "server":
+            found.append(f"--server http://{head}:{self.servers[-1].port}")
+        if self.geometry.per_device > 1:
+            found.append(f"--per-device {self.geometry.per_device}")
+        if self.save_steps != preset.recipe.save_every * self.geometry.cycle:
+            found.append(f"--save-steps {self.save_steps}")
+        if isinstance(preset, ICTPreset):
+            actor = f"openai:{preset.actor}?base_url=http://{head}:{self.servers[0].port}/v1&sampling=full"
+            found.append(f'--rows "$ROWS" --eval-rows "$HELD_OUT" --actor "{actor}"')
+        elif isinstance(preset, SpadePreset):
+            found += ['--auditor "$AUDITOR"'] if preset.audit else []
+        elif preset.bank:
+            found.append('--distiller "$DISTILLER"')
+        return found
+
     def text(self) -> str:
         """All of it as text for a terminal."""
         preset, recipe, geometry = self.preset, self.preset.recipe, self.geometry
         shape = SHAPES[preset.model]
-        lines = [f"preset {preset.name}: {preset.model}, {shape.parameters / 1e9:.2f} G parameters", ""]
+        lines = [f"preset {preset.name}: {self.model}, {shape.parameters / 1e9:.2f} G parameters", ""]
         lines += ["batch geometry"]
         lines += _table(
             ("GPUs that train", geometry.world),
@@ -274,6 +195,7 @@ def make(
     gpu_gib: float = 80.0,
     serving: int = 1,
     save_steps: int | None = None,
+    model: str | None = None,
 ) -> Plan:
     """Plans a run.
 
@@ -284,29 +206,33 @@ def make(
         per_device: Rows of a micro-batch on one GPU.
         sharding: None takes ``zero3`` on several GPUs.
         lora: Adapters alone are trained.
-        generation: None takes ``server`` where several processes play episodes of different lengths (SPADE, SESA),
-            and ``colocate`` elsewhere.
+        generation: None takes `default_generation`.
         gpu_gib: Memory of one GPU, in GiB.
         serving: GPUs of each server.
         save_steps: None takes the preset's.
+        model: None takes the preset's; another one is planned with the preset's sizes.
 
     Raises:
         BadInput: A number is out of range, rows cannot be spread, a checkpoint would fall inside a generation batch,
-            or generation and sharding do not go together.
+            generation and sharding do not go together, or SESA is asked to train on several GPUs.
     """
     world, nodes = whole("gpus", gpus, 1), whole("nodes", nodes, 1)
     if world % nodes:
         raise BadInput(f"{world} GPUs cannot be shared evenly by {nodes} machines: set gpus to a multiple of {nodes}")
-    ragged = isinstance(preset, (SpadePreset, SesaPreset))
+    if isinstance(preset, SesaPreset) and world > 1:
+        raise BadInput(
+            "two trainers with a bank between them run in one process: take --gpus 1, and give the servers more GPUs "
+            "(--generation server --serving 4), where the rollouts are"
+        )
     sharding = sharding or ("zero3" if world > 1 else "none")
-    generation = generation or ("server" if ragged and world > 1 else "colocate")
+    generation = generation or default_generation(preset, world)
     for name, value, allowed in (
         ("sharding", sharding, get_args(Sharding)),
         ("generation", generation, get_args(Generation)),
     ):
         if value not in allowed:
             raise BadInput(f"{name} is one of {', '.join(allowed)}, got {value!r:.40}")
-    if ragged and sharding != "none" and world > 1 and generation != "server":
+    if isinstance(preset, SpadePreset) and sharding != "none" and world > 1 and generation != "server":
         raise BadInput(
             f"with {sharding} all GPUs generate together, and episodes of different lengths would wait for each other "
             "for ever: set generation=server"
@@ -317,7 +243,19 @@ def make(
     if isinstance(preset, SesaPreset):
         preset.challenger.geometry(world, per_device)
     gpu_gib = number("gpu_gib", gpu_gib, 0, above=True)
-    return Plan(preset, geometry, sharding, lora, generation, gpu_gib, nodes, whole("serving", serving, 1), saved)
+    serving = whole("serving", serving, 1)
+    return Plan(preset, geometry, sharding, lora, generation, gpu_gib, nodes, serving, saved, model or preset.model)
+
+
+def default_generation(preset: AnyPreset, world: int) -> Generation:
+    """Who generates where nobody says.
+
+    Returns:
+        ``server`` for SESA's two policies, each of which has one, and where several processes play SPADE's episodes,
+        which differ in length; ``colocate`` elsewhere.
+    """
+    ragged = isinstance(preset, SesaPreset) or (isinstance(preset, SpadePreset) and world > 1)
+    return "server" if ragged else "colocate"
 
 
 def _work(preset: AnyPreset, geometry: Geometry) -> list[tuple[str, object]]:

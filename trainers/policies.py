@@ -235,6 +235,15 @@ def generate_ids(trainer: Any, prompts: list[list[int]], max_tokens: int) -> lis
     return list(zip(ids, logprobs if logprobs is not None else [None] * len(ids), strict=True))
 
 
+def publish(trainer: Any) -> None:
+    """Pushes the weights to vLLM: TRL does so before a generation alone, and the last update would be missing.
+
+    Every process must call it: sharded weights are gathered.
+    """
+    if trainer.use_vllm:
+        trainer.vllm_generation.sync_weights()
+
+
 def _check_one_process(trainer: Any) -> None:
     if trainer.accelerator.num_processes == 1:
         return

@@ -36,7 +36,8 @@ class JudgedTogether(TrainerCallback):  # type: ignore[misc, unused-ignore]
         """
         measured, self.reward.measured = self.reward.measured, None
         if self.reward.together and measured is not None:
-            refuse_unscored(*total(measured.scored, measured.played), measured.cause)
+            scored, played = total(measured.scored, measured.played)
+            refuse_unscored(scored, played, measured.cause)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Gives the judgement back, for evaluations."""

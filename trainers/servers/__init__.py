@@ -7,8 +7,8 @@ model = metagym.chat.load(actor.spec())
 
 from __future__ import annotations
 
-from metagym_trainers.servers.facts import inspect, recorded
+from metagym_trainers.servers.facts import address_of, inspect, recorded
 from metagym_trainers.servers.launch import GROUP_PORT, PORT, Launch, vllm
 from metagym_trainers.servers.supervisor import Server, Servers
 
-__all__ = ["GROUP_PORT", "PORT", "Launch", "Server", "Servers", "inspect", "recorded", "vllm"]
+__all__ = ["GROUP_PORT", "PORT", "Launch", "Server", "Servers", "address_of", "inspect", "recorded", "vllm"]

@@ -148,10 +148,22 @@ def recorded(spec: Any) -> dict[str, Any] | None:
     Returns:
         What `served` gave; its parts are None where the server does not tell (hosted ones want a key for it).
     """
+    address = address_of(spec)
+    return None if address is None else served(address)
+
+
+def address_of(spec: Any) -> str | None:
+    """Address of the server behind a model spec, without ``/v1``; None where it has none of its own.
+
+    Args:
+        spec: A model spec, or an address (``http://...``); anything else gives None.
+    """
+    if isinstance(spec, str) and spec.startswith(("http://", "https://")):
+        return spec.rstrip("/").removesuffix("/v1")
     if not isinstance(spec, str) or not spec.startswith("openai:"):
         return None
     address = parse_spec(spec).params.get("base_url") or os.environ.get("OPENAI_BASE_URL")
-    return None if address is None else served(str(address).rstrip("/").removesuffix("/v1"))
+    return None if address is None else str(address).rstrip("/").removesuffix("/v1")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

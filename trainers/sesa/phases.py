@@ -160,9 +160,3 @@ def noise(seed: int) -> Iterator[None]:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         yield
-
-
-def publish(trainer: Any) -> None:
-    """Pushes the weights to vLLM: TRL does so before a generation alone, and a phase's last step would be missing."""
-    if trainer.use_vllm:
-        trainer.vllm_generation.sync_weights()

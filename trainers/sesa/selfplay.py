@@ -36,10 +36,11 @@ from metagym.sesa.shaping import load_shape, measure
 from metagym.sesa.skills import SkillBank
 from metagym.strictjson import plain_json
 from metagym_trainers.guards import check_config
+from metagym_trainers.policies import publish
 from metagym_trainers.sesa.cards import CardDropout
 from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
 from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
-from metagym_trainers.sesa.phases import Phases, load_weights, noise, publish
+from metagym_trainers.sesa.phases import Phases, load_weights, noise
 from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
 from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
 from metagym_trainers.sesa.settings import Seat, SelfPlaySettings

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from metagym.errors import BadInput
-from metagym_trainers import plan, presets
+from metagym_trainers import footprint, plan, presets
 from metagym_trainers.geometry import Geometry
 from metagym_trainers.recipes import Recipe
 
-SHAPE = plan.Shape(1e9, 10, 100, 400, 4, 2, 25, 1000)
+SHAPE = footprint.Shape(1e9, 10, 100, 400, 4, 2, 25, 1000)
 RECIPE = Recipe(generations=4, groups=4, max_completion=50, max_context=200)
 GIB = 1024**3
 
@@ -21,7 +21,7 @@ def parts(**settings: object) -> list[float]:
     """The memory parts in order, in bytes."""
     world = int(str(settings.pop("world", 1)))
     geometry = Geometry(4, 1, world, 16 // world)
-    return list(plan.memory(SHAPE, RECIPE, geometry, **settings).parts.values())  # type: ignore[arg-type]
+    return list(footprint.memory(SHAPE, RECIPE, geometry, **settings).parts.values())  # type: ignore[arg-type]
 
 
 def test_memory_of_a_full_fine_tuning_on_one_gpu() -> None:
@@ -52,7 +52,7 @@ def test_lora_trains_its_adapters_alone() -> None:
 def test_a_kl_term_needs_the_reference_model_and_adapters_do_not() -> None:
     recipe = Recipe(generations=4, groups=4, beta=0.01)
     geometry = Geometry(4, 1, 1, 16)
-    full, lora = (plan.memory(SHAPE, recipe, geometry, lora=adapters).parts for adapters in (False, True))
+    full, lora = (footprint.memory(SHAPE, recipe, geometry, lora=adapters).parts for adapters in (False, True))
     assert full["reference model for the KL term (2 B)"] == 2e9
     assert not any("reference" in name for name in lora)
 
@@ -63,13 +63,18 @@ def test_colocated_generation_takes_its_share_of_the_gpu() -> None:
 
 def test_the_adapters_of_a_known_model_are_as_large_as_peft_makes_them() -> None:
     # 28 layers x 32 x ((3584 + 3584) x 2 + (3584 + 512) x 2 + 3 x (3584 + 18944)); 1 % of the model.
-    assert plan.SHAPES["Qwen/Qwen2.5-7B-Instruct"].adapter(32) == 80_740_352
+    assert footprint.SHAPES["Qwen/Qwen2.5-7B-Instruct"].adapter(32) == 80_740_352
 
 
 @pytest.mark.parametrize("name", presets.NAMES)
 @pytest.mark.parametrize(("gpus", "nodes"), [(1, 1), (8, 1), (16, 2)])
 def test_every_preset_can_be_planned_on_1_8_and_2x8_gpus(name: str, gpus: int, nodes: int) -> None:
-    made = plan.make(presets.named(name), gpus=gpus, nodes=nodes)
+    preset = presets.named(name)
+    if isinstance(preset, presets.SesaPreset) and gpus > 1:  # what the script refuses is not planned either
+        with pytest.raises(BadInput, match="one process: take --gpus 1, and give the servers more GPUs"):
+            plan.make(preset, gpus=gpus, nodes=nodes)
+        return
+    made = plan.make(preset, gpus=gpus, nodes=nodes)
     text = made.text()
     geometry = made.geometry
     assert f"{geometry.rows:,} = {geometry.groups} groups x {geometry.generations}" in text
@@ -93,13 +98,37 @@ def test_spade_counts_both_arms_of_all_its_games() -> None:
     assert " 768\n" in text and " 19,200\n" in text  # 24 games x (16 + 16) plays; x 25 turns
 
 
-def test_selfplay_serves_two_policies_at_ports_of_their_own() -> None:
-    made = plan.make(presets.named("sesa-8b"), gpus=8)
+def test_selfplay_serves_two_policies_at_ports_and_gpus_of_their_own() -> None:
+    made = plan.make(presets.named("sesa-8b"), serving=2)
     assert [(launch.name, launch.port, launch.training) for launch in made.servers] == [
         ("solver", 8000, True),
         ("challenger", 8001, True),
     ]
+    assert [launch.environment["CUDA_VISIBLE_DEVICES"] for launch in made.servers] == ["1,2", "3,4"]
     assert "51216 and 51217" in made.text()
+
+
+def test_selfplay_holds_two_policies_on_its_gpu_and_starts_no_third_server() -> None:
+    one, two = (footprint.memory(SHAPE, RECIPE, Geometry(4, 1, 1, 16), policies=count).parts for count in (1, 2))
+    assert list(two.values())[0] == 2 * list(one.values())[0] == 32e9
+    assert two["colocated vLLM (0.3 of the GPU each)"] == 2 * one["colocated vLLM (0.3 of the GPU each)"]
+    assert sum(two.values()) - sum(one.values()) == 16e9 + 0.3 * 80 * GIB  # they train by turns: the rest is there once
+    alone = plan.make(presets.named("sesa-8b"), generation="colocate")
+    assert alone.servers == () and "does NOT fit" in alone.text()
+    states = "model states (16 B per trained parameter)"
+    assert alone.memory.parts[states] == 2 * 16 * 8.19e9
+    assert plan.make(presets.named("spade-8b-games")).memory.parts[states] == 16 * 8.19e9
+
+
+def test_no_server_shares_a_gpu_with_a_trainer() -> None:
+    made = plan.make(presets.named("ict-7b-k3"), gpus=4, generation="server")
+    assert [launch.environment["CUDA_VISIBLE_DEVICES"] for launch in made.servers] == ["4", "5"]
+
+
+def test_another_model_is_what_is_served_and_trained() -> None:
+    made = plan.make(presets.named("sesa-8b"), model="mine/8b")
+    assert all("mine/8b" in launch.command and launch.model == "mine/8b" for launch in made.servers)
+    assert "--model mine/8b" in made.command and "preset sesa-8b: mine/8b" in made.text()
 
 
 @pytest.mark.parametrize(

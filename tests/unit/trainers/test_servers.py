@@ -314,3 +314,25 @@ def test_training_ends_when_a_server_has_died(tmp_path: Path) -> None:
         assert wait_for(lambda: not server.alive())
         with pytest.raises(ServerError, match="has died"):
             watch.on_step_begin(None, None, None)
+
+
+def test_training_ends_when_a_server_of_somebody_else_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trl")
+    from metagym_trainers.servers import watch
+    from metagym_trainers.servers.watch import Addresses, WatchServers
+
+    monkeypatch.setattr(watch, "PAUSE_S", 0.01)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with Servers(tmp_path) as servers:
+        server = servers.start(fake())
+        known = Addresses({"the actor": server.spec("m"), "a judge": None, "one": "openai:m", "hosted": "https://h/v1"})
+        assert known.urls == {"the actor": server.url}
+        looking = WatchServers(known, servers)
+        looking.on_step_begin(None, None, None)
+    with pytest.raises(ServerError, match=f"the actor at {server.url} no longer answers: start it again and resume"):
+        looking.on_step_begin(None, None, None)
+    monkeypatch.setattr(watch, "get", lambda address: (503, None))  # vLLM's page when its engine is dead
+    with pytest.raises(ServerError, match="answers with status 503"):
+        Addresses({"the actor": server.url}).check()
+    monkeypatch.setattr(watch, "get", lambda address: (404, None))  # a server without the page
+    Addresses({"the actor": server.url}).check()
