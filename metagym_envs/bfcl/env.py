@@ -104,9 +104,8 @@ class ToolConversation(gymnasium.Env[str, str]):
             return self._end(text.OVER)
         self.played.append([])
         held = self.entry.held.get(turn)
-        if held:
-            return text.handed_over(held), 0.0, False, False, self._info(tools=list(held))
-        return text.said(self.entry.turns[turn]), 0.0, False, False, self._info()
+        more = {"tools": list(held)} if held else {}
+        return begin_turn(self.entry, turn), 0.0, False, False, self._info(**more)
 
     def _end(self, observation: str, forced: bool = False) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self.world = None
@@ -127,3 +126,9 @@ class ToolConversation(gymnasium.Env[str, str]):
             "abstention": None if verdict is None else verdict.abstention,
         }
         return {"success": valid, "turn": len(self.played) - 1, "scores": scores, **more}
+
+
+def begin_turn(entry: Entry, turn: int) -> str:
+    """What a turn after the first begins with: the user's words, or tools that are handed over."""
+    held = entry.held.get(turn)
+    return text.handed_over(held) if held else text.said(entry.turns[turn])

@@ -1,25 +1,26 @@
 """Scripted stand-ins: one plays the benchmark's own answers, one calls nothing.
 
-They prove that the scoring works, 200 of 200 and 0 of 200 in each category, and nothing else: the oracle finds its entry by the
-user's words and copies the answer. Entries of two categories may share all words and differ in what the tools return; then
-the oracle looks once, with a call that changes nothing, and goes by what it sees.
+They prove that the scoring works and nothing else: the oracle finds its entry by the user's words and copies the answer.
+Entries of two categories may share all words and differ in what the tools return; then the oracle looks once, with a call
+that changes nothing, and goes by what it sees. Two entries of miss_param (180 and 195) cannot be told from those of base even
+so, although their answers differ: where both categories are in the family, the oracle fails there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from metagym.chat import ChatModel, Request, scripted
 from metagym.seeding import check_seed
 from metagym_envs.bfcl import text
-from metagym_envs.bfcl.calls import Call, read_calls, written
+from metagym_envs.bfcl.calls import Call, written
 from metagym_envs.bfcl.data import Entry, entries
-from metagym_envs.bfcl.env import ToolConversation
+from metagym_envs.bfcl.env import ToolConversation, begin_turn
 
 DONE = "That is all for this turn."
 LOOKS = {
-    "GorillaFileSystem": Call("ls", kwargs={"a": True}),
+    "GorillaFileSystem": Call("du"),
     "TradingBot": Call("get_watchlist"),
     "TravelAPI": Call("get_all_credit_cards"),
 }
@@ -49,28 +50,34 @@ def oracle(request: Request, categories: tuple[str, ...]) -> str:
     """
     heard = [message.content for message in request.messages if message.role == "user"]
     said = [message.content for message in request.messages if message.role == "assistant"]
-    first = heard[0][heard[0].find(text.TOOLS) :] if heard else ""
-    meant: Sequence[Entry] = _openings(categories).get(first, ())
-    turn = sum(not read_calls(reply) for reply in said)
-    since = said[::-1].index(DONE) if DONE in said else len(said)  # replies of ours within this turn
-    meant = [entry for entry in meant if _fits(entry, said, heard)] if len(meant) > 1 else meant
-    if not meant or turn >= len(meant[0].truth):
+    opening = heard[0][heard[0].find(text.TOOLS) :] if heard else ""
+    begun = [heard[number] for number, reply in enumerate(said, 1) if reply == DONE]  # what began the later turns
+    turn = len(begun)
+    meant = [entry for entry in _openings(categories).get(opening, ()) if _said(entry, turn) == begun]
+    since = said[len(said) - said[::-1].index(DONE) :] if begun else said  # our replies within this turn
+    if not meant:
         return DONE
-    truths = list(dict.fromkeys(written(entry.truth[turn]) for entry in meant))
-    if len(truths) > 1 and not since:
-        return written((next(LOOKS[name] for name in meant[0].classes if name in LOOKS),))
-    looked = since and said[-since] != truths[0]
-    return DONE if since > bool(looked) or truths[0] == "[]" else truths[0]
+    answers = {written(entry.truth[turn]) for entry in meant}
+    if len(answers) > 1 and not since and (looks := [LOOKS[name] for name in meant[0].classes if name in LOOKS]):
+        return written(looks[:1])
+    if len(answers) > 1:
+        meant = [entry for entry in meant if _fits(entry, said, heard)] or meant
+    answer = written(meant[0].truth[turn])
+    return DONE if answer in (*since, "[]") else answer
 
 
-def _fits(entry: Entry, said: Iterable[str], heard: Sequence[str]) -> bool:
+def _said(entry: Entry, turn: int) -> list[str]:
+    """How the turns after the first begin, up to one; [] with nothing in it where the entry has fewer."""
+    if turn >= len(entry.turns):
+        return [""]
+    return [begin_turn(entry, number) for number in range(1, turn + 1)]
+
+
+def _fits(entry: Entry, said: Sequence[str], heard: Sequence[str]) -> bool:
     """Whether an entry answers our replies with what we have heard."""
     env = ToolConversation(entry)
     env.reset()
-    for number, reply in enumerate(said, 1):
-        if len(env.played) > len(entry.turns) or env.step(reply)[0] != heard[number]:
-            return False
-    return True
+    return all(env.step(reply)[0] == heard[number] for number, reply in enumerate(said, 1))
 
 
 @lru_cache(maxsize=8)
