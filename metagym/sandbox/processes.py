@@ -37,6 +37,8 @@ from metagym.sandbox import zygote
 zygote.main(boot["control"], boot["parent"], boot["settings"])
 """
 
+_PACKAGES = ("metagym", "metagym.sandbox", "metagym.sandbox.scripts")
+
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONHOME")
 """What an interpreter may need to start; nothing else of the caller's environment reaches the zygote."""
 
@@ -97,7 +99,7 @@ class ZygoteProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         boot = {
             "path": [path for path in sys.path if os.path.isabs(path)],
-            "packages": {name: list(sys.modules[name].__path__) for name in ("metagym", "metagym.sandbox")},
+            "packages": {name: list(sys.modules[name].__path__) for name in _PACKAGES if name in sys.modules},
             "control": theirs.fileno(),
             "parent": os.getpid(),
             "settings": dict(settings),

@@ -6,8 +6,8 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 from metagym.errors import BadOutput
 from metagym.sandbox import wire
@@ -15,8 +15,6 @@ from metagym.sandbox.confine import confine, libc, selftest
 from metagym.sandbox.confine.rlimits import SOCKET
 from metagym.sandbox.faults import to_wire
 from metagym.sandbox.limits import Limits
-from metagym.sandbox.loaders import Loader
-from metagym.sandbox.play import PlainPlayer
 
 OUT_OF_MEMORY, UNCONFINED, BROKEN = 77, 78, 79
 """Exit codes: no memory left even to say so; a required layer is missing; the parent's words made no sense."""
@@ -29,10 +27,24 @@ PIECE = 16
 """Results of a batch that go off together: the parent reads them while the worker goes on with the rest."""
 
 
+class Player(Protocol):
+    """Does operations on what the worker holds."""
+
+    def perform(self, operation: list[Any]) -> list[Any]:
+        """The answer to one operation: ``["ok", value]`` or a typed error as `metagym.sandbox.faults` writes it."""
+
+    def printed(self) -> str:
+        """What was printed since the last call."""
+
+
+MakePlayer: TypeAlias = Callable[[Limits, Callable[[str], None]], Player]
+"""Makes a player under limits; the second argument tells the parent what a program was compiled to."""
+
+
 def main(
     fd: int,
     zygote: int,
-    loader: Loader,
+    make_player: MakePlayer,
     limits: Limits,
     base_bytes: int,
     required: Sequence[str],
@@ -43,7 +55,7 @@ def main(
     Args:
         fd: The socket to the parent.
         zygote: Process id of the zygote.
-        loader: Warmed up before the fork.
+        make_player: Makes what does the operations; warmed up before the fork.
         limits: Limits of this worker.
         base_bytes: Address space before any program.
         required: Layers without which nothing is run.
@@ -62,7 +74,7 @@ def main(
         wire.write(SOCKET, wire.encode({"layers": dict(layers)}))
         status = UNCONFINED
         if not any(layers[name] for name in required):
-            status = _serve(PlainPlayer(loader, limits, lambda code: _tell(code, limits)), limits)
+            status = _serve(make_player(limits, lambda code: _tell(code, limits)), limits)
     except libc.LayerMissing:
         pass  # the parent's end: nobody is left to be told
     except MemoryError:
@@ -73,7 +85,7 @@ def main(
         os._exit(status)
 
 
-def _serve(player: PlainPlayer, limits: Limits) -> int:
+def _serve(player: Player, limits: Limits) -> int:
     """Answers requests until the parent closes its end; the exit code."""
     requests = wire.Requests(SOCKET)
     while (request := requests.next()) is not None:
@@ -102,7 +114,7 @@ def _tell(code: str, limits: Limits) -> None:
     wire.write(SOCKET, payload if len(payload) <= limits.frame_bytes else wire.encode({"code": ""}))
 
 
-def _send(results: list[Any], player: PlainPlayer, limits: Limits) -> None:
+def _send(results: list[Any], player: Player, limits: Limits) -> None:
     """Sends what was printed, then the results, in as few messages as the limit of one message allows."""
     printed = player.printed()
     room = limits.frame_bytes // 8  # a character takes at most six bytes

@@ -30,7 +30,7 @@ from typing import Any
 
 from metagym.sandbox import wire, worker
 from metagym.sandbox.limits import Limits
-from metagym.sandbox.loaders import BareLoader, LanguageLoader, Loader
+from metagym.sandbox.loaders import BareLoader, LanguageLoader
 from metagym.sandbox.play import PlainPlayer
 from metagym.sandbox.sample import ACTIONS, ROUNDS, SAMPLE
 
@@ -48,15 +48,15 @@ class Zygote:
     Args:
         control: Socket to the parent.
         parent: The parent's process id.
-        settings: `language`, `guards`, `numpy`, `required`, `without`, `keep_root` as the pool wrote them.
+        settings: `required`, `without`, `keep_root` as the pool wrote them, and what its workers do: `language`,
+            `guards`, `numpy` for programs with reset and step, or `scripts` (see `metagym.sandbox.scripts.ready`).
     """
 
     def __init__(self, control: socket.socket, parent: int, settings: Mapping[str, Any]) -> None:
         self._control, self._settings = control, settings
         self._parent = _high(os.pidfd_open(parent))
-        language = settings["language"]
-        self._loader = LanguageLoader(settings["guards"], settings["numpy"]) if language else BareLoader()
-        _warm_up(self._loader)
+        _warm_up_interpreter()
+        self._make_player = _scripts(settings["scripts"]) if "scripts" in settings else _programs(settings)
         self._children: dict[int, int] = {}  # by pidfd: process id
         self._statuses: OrderedDict[int, int] = OrderedDict()
         self._poll = select.poll()
@@ -118,7 +118,7 @@ class Zygote:
         if pid == 0:
             self._control.detach()  # its number may be another descriptor's soon, which its object must not close
             settings = self._settings
-            worker.main(fd, me, self._loader, limits, self._base_bytes, settings["required"], settings["without"])
+            worker.main(fd, me, self._make_player, limits, self._base_bytes, settings["required"], settings["without"])
         os.close(fd)
         pidfd = _high(os.pidfd_open(pid))  # no race: a child that died meanwhile waits to be reaped by us
         self._children[pidfd] = pid
@@ -155,7 +155,7 @@ def _high(fd: int) -> int:
     return moved
 
 
-def _warm_up(loader: Loader) -> None:
+def _warm_up_interpreter() -> None:
     """Loads what the interpreter would look for at a first use: a confined worker could not read the files."""
     importlib.import_module("unicodedata")  # identifiers that are not ASCII
     random.seed(0)  # what a program gets that finds a way to the real generator is the same in every worker
@@ -163,6 +163,12 @@ def _warm_up(loader: Loader) -> None:
         name
     ) in "ascii latin-1 cp1252 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 unicode-escape raw-unicode-escape".split():
         codecs.lookup(name)
+
+
+def _programs(settings: Mapping[str, Any]) -> worker.MakePlayer:
+    """Workers that play programs with reset and step, warmed up with one."""
+    language = settings["language"]
+    loader = LanguageLoader(settings["guards"], settings["numpy"]) if language else BareLoader()
     loader.warm_up()
     limits = Limits.checked({item.name: item.default for item in fields(Limits)})
     for _ in range(ROUNDS):
@@ -171,6 +177,14 @@ def _warm_up(loader: Loader) -> None:
             player = PlainPlayer(loader, limits, told.append)
             load = ["load", SAMPLE, False, 0, told[-1]]
             wire.encode([told[-1], player.perform(load), player.perform(["play", 0, 1, list(ACTIONS)])])
+    return lambda limits, tell: PlainPlayer(loader, limits, tell)
+
+
+def _scripts(settings: Mapping[str, Any]) -> worker.MakePlayer:
+    """Workers that run scripts."""
+    from metagym.sandbox.scripts import ready  # with the modules that scripts import: the other zygotes lack them
+
+    return ready.make_player(settings)
 
 
 def _plugs() -> list[bytes]:

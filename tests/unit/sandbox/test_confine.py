@@ -104,7 +104,7 @@ def test_a_worker_without_a_required_layer_runs_nothing() -> None:
     """The pool's own check aside: each worker refuses before it reads a program."""
     switches = Switches(language=False, without=("landlock",))
     with SandboxPool(numpy=False, required=["seccomp"], switches=switches) as pool:
-        pool._required = LAYERS  # the parent's side only: what the worker says is judged again
+        pool._workers._required = LAYERS  # the parent's side only: what the worker says is judged again
         with pytest.raises(SandboxUnavailable, match="landlock: switched off"):
             pool.load(env("pass"))
 
@@ -117,7 +117,7 @@ def test_a_layer_that_is_applied_and_does_not_hold_is_found(
     from metagym.sandbox import channel
 
     monkeypatch.setattr(selftest, "TRIES", {attempt: selftest.TRIES[attempt]})
-    monkeypatch.setattr("metagym.sandbox.pool.TRIES", selftest.TRIES)
+    monkeypatch.setattr("metagym.sandbox.workers.TRIES", selftest.TRIES)
     greeting = channel.Talk._greeting
 
     def lie(talk: channel.Talk, message: dict) -> None:

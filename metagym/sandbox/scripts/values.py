@@ -1,0 +1,140 @@
+"""Python values as JSON, by exact type: what a script's function takes and returns. Never pickle, never `eval`.
+
+Beyond JSON's own types it keeps tuples, sets, dicts with any key, bytes, complex numbers, floats that are not finite
+and integers of any size apart; subclasses of these give what they are made of, and NumPy's scalars their number.
+Anything else is refused. What arrives is of built-in types alone: a class of the script could answer every ``==`` with
+True, and no such class leaves its worker. Each composite is a list whose first item names its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from metagym.sandbox.plain import type_name
+
+DEPTH = 64
+"""Deepest nesting."""
+
+ITEMS = 2_000_000
+"""Numbers, texts and containers in one value."""
+
+_SAFE = 2**53
+_DIGITS = 40_000
+"""Hexadecimal digits of the longest integer."""
+
+
+class Unsendable(ValueError):
+    """A value cannot be carried over, or what arrived is none."""
+
+
+def pack(value: Any) -> Any:
+    """A value as plain JSON data.
+
+    Raises:
+        Unsendable: It holds another type, or too much.
+    """
+    room = [ITEMS]
+    return _pack(value, DEPTH, room)
+
+
+def _pack(value: Any, depth: int, room: list[int]) -> Any:
+    kind = type(value)
+    room[0] -= 1
+    if depth < 0 or room[0] < 0:
+        raise Unsendable("a value is nested too deeply or holds too much")
+    if value is None or kind is bool:
+        return value
+    if kind is str:
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if kind is int:
+        if -_SAFE < value < _SAFE:
+            return value
+        digits = hex(value)
+        if len(digits) > _DIGITS:
+            raise Unsendable("a number has too many digits")
+        return ["int", digits]
+    if kind is float:
+        return value if value - value == 0.0 else ["float", repr(value)]
+    if kind is complex:
+        return ["complex", _pack(value.real, 0, [1]), _pack(value.imag, 0, [1])]
+    if kind is bytes or kind is bytearray:
+        return [kind.__name__, value.hex()]
+    for known in _SEQUENCES:
+        if kind is known:
+            return [known.__name__, *[_pack(item, depth - 1, room) for item in value]]
+    if kind is dict:
+        parts = [[_pack(key, depth - 1, room), _pack(item, depth - 1, room)] for key, item in value.items()]
+        return ["dict", *parts]
+    if kind.__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return _pack(value.item(), depth - 1, room)
+    for base in (bool, int, float, complex, str, bytes, *_SEQUENCES, dict):
+        if isinstance(value, base):  # whatever its methods say instead is the script's own doing, in its own process
+            return _pack(base(value), depth - 1, room)
+    raise Unsendable(f"a value of type {type_name(value)} is not carried over")
+
+
+def unpack(data: Any) -> Any:
+    """The value of `pack`'s data; whoever sent it is not trusted.
+
+    Raises:
+        Unsendable: It is no such data.
+    """
+    try:
+        return _unpack(data, DEPTH, [ITEMS])
+    except (TypeError, OverflowError, RecursionError) as error:  # a list as a key, a number that is no double
+        raise Unsendable("the data is no value") from error
+
+
+def _unpack(data: Any, depth: int, room: list[int]) -> Any:
+    room[0] -= 1
+    if depth < 0 or room[0] < 0:
+        raise Unsendable("a value is nested too deeply or holds too much")
+    if data is None or type(data) in (bool, str, int, float):
+        return data
+    if type(data) is not list or not data or type(data[0]) is not str:
+        raise Unsendable("the data is no value")
+    name, parts = data[0], data[1:]
+    if name in _MAKE:
+        return _MAKE[name]([_unpack(part, depth - 1, room) for part in parts])
+    if name == "dict":
+        if not all(type(part) is list and len(part) == 2 for part in parts):
+            raise Unsendable("the data is no value")
+        return {_unpack(key, depth - 1, room): _unpack(item, depth - 1, room) for key, item in parts}
+    if name == "complex" and len(parts) == 2:
+        return complex(_number(parts[0]), _number(parts[1]))
+    if len(parts) == 1 and type(parts[0]) is str and name in _READ:
+        try:
+            return _READ[name](parts[0])
+        except ValueError:
+            pass
+    raise Unsendable("the data is no value")
+
+
+def _number(data: Any) -> float:
+    found = _unpack(data, 1, [2])
+    if type(found) is not float:
+        raise Unsendable("the data is no value")
+    return found
+
+
+def _integer(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError("too many digits")
+    return int(text, 16)
+
+
+def _not_finite(text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError("a finite number is written as such")
+    return float(text)
+
+
+_SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
+_MAKE: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+_READ: dict[str, Callable[[str], Any]] = {
+    "int": _integer,
+    "float": _not_finite,
+    "bytes": bytes.fromhex,
+    "bytearray": bytearray.fromhex,
+}

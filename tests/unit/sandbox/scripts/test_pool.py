@@ -1,0 +1,209 @@
+"""Scripts in confined workers: how they may read and write, what stops them, and that no verdict can be forged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from metagym.errors import BadInput, ProgramError, ProgramKilled, SandboxUnavailable
+from metagym.sandbox.pool import Switches
+from metagym.sandbox.scripts import SCRIPT_LIMITS, ScriptPool
+
+LIMITS = replace(SCRIPT_LIMITS, cpu_s=1.0, call_s=10.0, memory_mb=256)
+
+PREPARED = """
+def double(value):
+    return value * 2
+
+def lost():
+    while True:
+        pass
+
+def warm_up():
+    double(1)
+"""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ScriptPool]:
+    with ScriptPool(LIMITS, prepared=PREPARED) as found:
+        assert found.layers == ("rlimit", "seccomp", "landlock")
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "output"),
+    [
+        ("print(int(input()) + 1)", "41\n", "42\n"),
+        ("import sys\nprint(sum(map(int, sys.stdin.read().split())))", "1 2\n3", "6\n"),
+        ("import sys\nfor line in sys.stdin: print(line.strip()[::-1])", "ab\ncd\n", "ba\ndc\n"),
+        ("import sys\nsys.stdout.buffer.write(sys.stdin.buffer.readline())", "raw\n", "raw\n"),
+        ("print(open(0).read().upper(), end='')", "abc", "ABC"),
+        ("import os\nos.write(1, os.read(0, os.fstat(0).st_size))", "xyz", "xyz"),
+        ("import sys\nprint('a')\nsys.exit(0)\nprint('b')", "", "a\n"),
+        ("print('a'); exit()", "", "a\n"),
+        ("import atexit\natexit.register(lambda: print('late'))", "", "late\n"),
+        ("print(len(input()))", "é" * 3_000_000, "3000000\n"),
+        ("if __name__ == '__main__': print(__name__)", "", "__main__\n"),
+        ("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: 'int'\nprint(A(1))", "", "A(x=1)\n"),
+        ("import sys\nsys.stdout = open('/dev/stdout', 'w')\nprint(1)", "", "1\n"),
+        (
+            "import sys, threading\nsys.setrecursionlimit(10**6)\ndef deep(n): return n and 1 + deep(n - 1)\n"
+            "t = threading.Thread(target=lambda: print(deep(50_000)))\nt.start()\nt.join()", "", "50000\n",
+        ),
+        ("import heapq, bisect, numpy as np\nprint(np.arange(4).sum())", "", "6\n"),
+    ],
+)  # fmt: skip
+def test_scripts_read_and_write_as_they_are_used_to(pool: ScriptPool, source: str, given: str, output: str) -> None:
+    ran = pool.run([source], given)
+    assert (ran.verdict, ran.output) == ("passed", output), ran.detail
+
+
+@pytest.mark.parametrize(
+    ("source", "verdict", "words"),
+    [
+        ("while True: pass", "timeout", "CPU time"),
+        ("x = [0] * 10**9", "killed", "MiB"),
+        ("a = []\nwhile True: a.append(bytes(10**6))", "killed", "MiB"),
+        ("while True: print('x' * 100_000)", "killed", "printed more"),
+        ("try:\n    while True: print('x' * 100_000)\nexcept BaseException: pass", "killed", "printed more"),
+        ("import os\nos.fork()", "killed", "system call"),
+        ("import subprocess\nsubprocess.run(['true'])", "killed", "system call"),
+        ("import socket\nsocket.socket()", "killed", "system call"),
+        ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", "killed", "system call"),
+        ("open('/etc/passwd')", "error", "PermissionError"),
+        ("open('mark', 'w')", "error", "PermissionError"),
+        ("import ctypes\nctypes.string_at(0)", "killed", "SIGSEGV"),
+        ("import os\nos._exit(0)", "killed", "exit code 0"),
+        ("import sys\nsys.exit(3)", "error", "SystemExit: 3"),
+        ("1 / 0", "error", "ZeroDivisionError"),
+        ("raise KeyboardInterrupt", "error", "KeyboardInterrupt"),
+        ("def f(:", "error", "SyntaxError"),
+        ("\x00", "error", "source code string cannot contain null bytes"),
+        ("(" * 20_000, "error", "SyntaxError"),
+        ("#" + "x" * 70_000, "error", "at most 65,536"),
+        ("import http.client", "error", "ModuleNotFoundError"),
+        ("import os\nos.close(3)", "killed", ""),
+        ('import os\nos.write(3, b\'\\0\\0\\0\\x12[[["ok",["x",1]]]]\')', "killed", ""),
+    ],
+)
+def test_what_a_script_must_not_do_is_a_verdict(pool: ScriptPool, source: str, verdict: str, words: str) -> None:
+    ran = pool.run([source])
+    assert ran.verdict == verdict and words in ran.detail and ran.output == ""
+
+
+def test_a_script_that_hangs_without_using_the_processor_meets_the_clock(pool: ScriptPool) -> None:
+    waits = "import threading\nthreading.Lock().acquire()\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()"
+    assert pool.run([waits], limits=replace(LIMITS, call_s=0.3)).verdict == "timeout"
+
+
+def test_runs_share_nothing(pool: ScriptPool) -> None:
+    assert pool.run(["import builtins, random\nbuiltins.mark = 1\nprint(random.random())"]).verdict == "passed"
+    first, second = (pool.run(["import random\nprint(random.random(), 'mark' in dir(__builtins__))"]) for _ in "ab")
+    assert first == second and "False" in first.output
+
+
+def test_a_function_is_called_with_values_of_their_own_types(pool: ScriptPool) -> None:
+    source = "class Solution:\n    def swap(self, a, b): return (b, a)\ndef echo(x): return x"
+    assert pool.call([source], "Solution.swap", [1, {2: {3}}])[1] == ({2: {3}}, 1)
+    long = list(range(400_000))
+    assert pool.call([source], "echo", [long])[1] == long
+    assert pool.call([source], "missing", [1])[0].verdict == "error"
+    assert pool.call(["def f(): return lambda: 1"], "f", [])[0].verdict == "error"
+    with pytest.raises(BadInput, match="cannot be carried over"):
+        pool.call([source], "echo", [object()])
+
+
+TEST = ("def helper(x): return x + 1", "def check(candidate):\n    assert candidate(1) == helper(1)\n"
+        "    assert candidate([1, 2]) == [2, 1]\n    assert double_it(3) == 6")  # fmt: skip
+RIGHT = "def double_it(x): return {1: 2, 3: 6}[x] if type(x) is int else x[::-1]"
+
+
+def test_the_right_function_passes_in_all_its_calls(pool: ScriptPool) -> None:
+    judged = pool.check([RIGHT], TEST, "double_it")
+    assert (judged.verdict, judged.calls) == ("passed", 3)
+
+
+CHEATS = {
+    "wrong value": "def double_it(x): return 2",
+    "a class equal to everything": "class E:\n    def __eq__(s, o): return True\ndef double_it(x): return E()",
+    "a number equal to everything": "class E(int):\n    def __eq__(s, o): return True\ndef double_it(x): return E()",
+    "leaves at once": "import sys\nsys.exit(0)",
+    "leaves in the call": "import sys\ndef double_it(x): sys.exit(0)",
+    "ends the process": "import os\ndef double_it(x): os._exit(0)",
+    "no assertion": "import builtins\nbuiltins.AssertionError = ValueError\ndef double_it(x): return None",
+    "a check of its own": "def check(f): return True\ndef double_it(x): return None\ncheck(double_it)",
+    "reads the frames": (
+        "import sys, gc\n"
+        "def double_it(x):\n"
+        "    frame = sys._getframe()\n"
+        "    while frame:\n"
+        "        if 'candidate' in frame.f_locals or 'check' in frame.f_globals: return 2\n"
+        "        frame = frame.f_back\n"
+        "    found = [o for o in gc.get_objects() if type(o) is str and 'candidate(1)' in o]\n"
+        "    found += [o for o in gc.get_objects() if type(o) is dict and 'helper' in o]\n"
+        "    raise LookupError('nothing to read')\n"
+    ),
+    "writes the verdict": (
+        "import os, json, struct\n"
+        "text = json.dumps([[['ok', ['passed', '']]]]).encode()\n"
+        "def double_it(x):\n"
+        "    for _ in range(50): os.write(3, struct.pack('>I', len(text)) + text)\n"
+        "    return 2\n"
+    ),
+    "answers for the calls to come": (
+        "import os, json, struct\n"
+        "text = json.dumps([[['ok', 2], ['ok', ['list', 2, 1]], ['ok', ['passed', '']]]]).encode()\n"
+        "def double_it(x):\n"
+        "    os.write(3, struct.pack('>I', len(text)) + text)\n"
+        "    return 2\n"
+    ),
+    "an endless value": "def double_it(x):\n    a = []\n    for _ in range(10**6): a = [a]\n    return a",
+    "a long value": "def double_it(x): return 'x' * 10**6",
+    "an endless loop": "def double_it(x):\n    while True: pass",
+    "an error": "def double_it(x): raise AssertionError",
+    "nothing": "",
+    "a number of many digits": "def double_it(x): return 10**100_000",
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_no_trick_passes_a_test(pool: ScriptPool, name: str) -> None:
+    judged = pool.check([CHEATS[name]], TEST, "double_it")
+    assert judged.verdict != "passed"
+    if name == "reads the frames":
+        assert "nothing to read" in judged.detail
+    assert "[2, 1]" not in judged.detail and "helper" not in judged.detail
+
+
+def test_a_test_that_never_asks_is_no_test(pool: ScriptPool) -> None:
+    for test in ("def check(f): pass", "def check(f): assert False", "def check(f): 1 / 0", "check = ("):
+        with pytest.raises(BadInput, match="never calls the function"):
+            pool.check([RIGHT], [test], "double_it")
+
+
+def test_a_test_has_limits_of_its_own(pool: ScriptPool) -> None:
+    endless = ["def check(f):\n    while True: f(1)"]
+    assert pool.check([RIGHT], endless, "double_it", calls=20).verdict == "timeout"
+    assert pool.check([RIGHT], ["def check(f):\n    f(1)\n    while True: pass"], "double_it").verdict == "timeout"
+
+
+def test_prepared_functions_run_in_workers_under_the_limits(pool: ScriptPool) -> None:
+    assert pool.call_prepared("double", [(1, 2)]) == (1, 2, 1, 2)
+    with pytest.raises(ProgramError, match="TypeError"):
+        pool.call_prepared("double", [None])
+    with pytest.raises(ProgramKilled, match="CPU"):
+        pool.call_prepared("lost", [])
+
+
+@pytest.mark.parametrize("layer", ["seccomp", "landlock", "rlimit"])
+def test_without_a_layer_nothing_runs(layer: str) -> None:
+    with pytest.raises(SandboxUnavailable, match=layer):
+        ScriptPool(switches=Switches(without=(layer,)), libraries=False).run(["print(1)"])
+
+
+def test_a_preparation_that_fails_is_told() -> None:
+    with pytest.raises(SandboxUnavailable, match="no_such_module"):
+        ScriptPool(prepared="import no_such_module", libraries=False).start()
