@@ -99,7 +99,9 @@ def refuse_unlike(a: Mapping[str, Any], b: Mapping[str, Any], name_a: str, name_
         )
 
 
-_FIRST = tuple("benchmark family split versions options turns samples sampling scorer types asked".split())
+_FIRST = tuple(
+    "benchmark family split versions options turns samples sampling scorer types asked tasks tasks_digest".split()
+)
 
 
 def _rank(field: str) -> int:

@@ -53,7 +53,10 @@ def _progress(results: EvalResults) -> list[str]:
 
 
 def _left_out(results: EvalResults) -> list[str]:
-    return [f"Left out: {name}: {reason}" for name, reason in results.left_out.items()]
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in results.left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [f"Left out: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
 def _training(results: EvalResults) -> list[str]:

@@ -20,10 +20,12 @@ from markupsafe import Markup
 
 from metagym.errors import MetaGymError
 from metagym.runs.compare import compare_episodes, side_of
+from metagym.runs.evals_results import is_eval, load_evals
 from metagym.runs.folder import REPORT, RunFolder, write_atomically
 from metagym.runs.notices import notices
 from metagym.runs.report import plots
 from metagym.runs.report.episodes import MAX_GROUPS, fill, grouped
+from metagym.runs.report.evals import render_evals
 from metagym.runs.report.frame import MAX_BYTES, part, shown_manifest, templates
 from metagym.runs.report.sesa import render_evaluation, render_sesa
 from metagym.runs.report.spade import render_spade
@@ -67,6 +69,8 @@ def _rendered(run: RunFolder, name: str) -> str:
         return render_spade(load_spade(run), name)
     if is_sesa(run.manifest):
         return render_sesa(load_sesa(run), name)
+    if is_eval(run.manifest):
+        return render_evals(load_evals(run), name)
     if is_sesa_eval(run.manifest):
         return render_evaluation(load_evaluation(run), evaluation_scores(run), name)
     return render_report(load_results(run), name)
