@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metagym.errors import BadInput
-from metagym.evaluation.benchmarks import Benchmark, Sampling, Suite
+from metagym.evaluation.benchmarks import PLACES, Benchmark, Sampling, Suite
 from metagym.qadata import DATASETS
 
 RG_GROUPS = ("Math", "Algorithmic", "Cognition", "Logic")
@@ -177,9 +177,10 @@ def bfcl(categories: Sequence[str] | str | None = None, **options: Any) -> Suite
             Benchmark(
                 f"bfcl-{name.removeprefix('multi_turn_').replace('_', '-')}",
                 "BFCL",
-                {"category": name, **options},
+                {"categories": [name], **options},
                 sampling=Sampling(0.0, 4096),
-                title=name.removeprefix("multi_turn_").replace("_", " "),
+                places=(*PLACES, "stand_in"),  # what a stand-in does changes no score
+                title=f"BFCL {name.removeprefix('multi_turn_').replace('_', ' ')}",
                 source="bfcl-eval, v4",
             )
             for name in _picked(categories, BFCL_CATEGORIES, "categories of BFCL")
@@ -218,7 +219,7 @@ def acebench(
                     types=(name,),
                     max_steps=ACEBENCH_TURNS,
                     sampling=Sampling(0.7, 4096),
-                    title=name.replace("_", " "),
+                    title=f"ACEBench {name.replace('_', ' ')}",
                     notes=(note,) if name == "multi_turn" else (),
                 )
             )
