@@ -141,7 +141,8 @@ class SpadeCore:
         )
         self._end = int(tokenizer.eos_token_id)
         self._designing = Designing(self.workshop, self._booth, training, compiler, editor, judges)
-        self._batch: list[Design] = []
+        self._batch: list[Design] | None = []  # this process's; None where it was restored and not looked at yet
+        self._batches: list[list[Design]] = []  # of all processes, by rank
         self._baseline: float | None = None
         self._rank, self._world = 0, 1
         self._share: Share = list
@@ -179,6 +180,8 @@ class SpadeCore:
             SandboxUnavailable: There is no sandbox.
         """
         number, training = self.number, self.training
+        if self._batch is None:
+            self._batch = self._restored()
         before = self.memory.snapshot(before=number)
         self._booth.plays.clear()
         # A batch without a program would leave the generations up to the next regeneration with nothing to train on.
@@ -196,7 +199,7 @@ class SpadeCore:
         paid = self._pay(played, before) if fresh else [None] * len(played)
         slots = [Slot(*parts) for parts in zip(self._batch, played, paid, strict=True)]
         places = [one.slot for one in everything]
-        self._remember(number, [slots[place] for place in places], before)
+        self._remember(number, [slots[place] for place in places], before, fresh)
         blocks = [
             self._block(number, place, slots, recorders[place * size : (place + 1) * size], edited, chosen[place])
             for place in range(training.briefs)
@@ -208,6 +211,7 @@ class SpadeCore:
 
     async def _play(self, number: int, chosen: Sequence[Chosen], hinted: bool) -> list[Played | None]:
         """The plays of each design; copies of a program that is played share its plays, all others have none."""
+        assert self._batch is not None
         config, portions = self.config, self.training.portions
 
         async def portion(program: EnvProgram, slot: int, seeds: list[int]) -> Played:
@@ -227,6 +231,7 @@ class SpadeCore:
 
     def _pay(self, played: Sequence[Played | None], before: MemorySnapshot) -> list[Paid | None]:
         """What each design earns; None for a valid one that found no slot: it is unscored."""
+        assert self._batch is not None
         return [
             None
             if design.ok and plays is None
@@ -234,11 +239,19 @@ class SpadeCore:
             for design, plays in zip(self._batch, played, strict=True)
         ]
 
-    def _remember(self, number: int, slots: Sequence[Slot], before: MemorySnapshot) -> None:
-        """Takes the programs of all processes into the memory, in the order of their slots."""
-        everybodys = slots
+    def _remember(self, number: int, slots: Sequence[Slot], before: MemorySnapshot, fresh: bool) -> None:
+        """Takes the programs of all processes into the memory, in the order of their slots, and notes their designs."""
+        assert self._batch is not None
+        everybodys, batches = slots, [self._batch]
         if self._world > 1:
-            everybodys = [_unpacked(data) for data in self._share([_packed(slot) for slot in slots])]
+            own = [design.to_json() for design in self._batch] if fresh else None
+            shared = self._share([{"batch": own, "slots": [_packed(slot) for slot in slots]}])
+            everybodys = [_unpacked(data) for part in shared for data in part["slots"]]
+            batches = [
+                self._batches[rank] if part["batch"] is None else [Design.from_json(item) for item in part["batch"]]
+                for rank, part in enumerate(shared)
+            ]
+        self._batches = batches
         remember(self.memory, number, everybodys, before)
         for slot in everybodys:
             estimate = None if slot.played is None else slot.played.estimate
@@ -297,7 +310,7 @@ class SpadeCore:
         return {
             "number": self.number,
             "baseline": self._baseline,
-            "batch": [design.to_json() for design in self._batch],
+            "batch": [design.to_json() for batch in self._batches for design in batch],
             "memory": [[key, self._store.get(key)] for key in self._store.keys()],
         }
 
@@ -316,7 +329,22 @@ class SpadeCore:
         except (KeyError, TypeError, ValueError) as error:
             raise StoreCorrupt(f"not the state of SPADE's core: {error!r:.200}") from error
         self.memory, self._store = EnvMemory(store, self.config.memory_settings), store
-        self.number, self._baseline, self._batch = number, baseline, batch
+        self.number, self._baseline, self._batch = number, baseline, None
+        size = self.training.briefs * self.training.generations
+        self._batches = [batch[first : first + size] for first in range(0, len(batch), size)]
+
+    def _restored(self) -> list[Design]:
+        """This process's designs among those that were restored.
+
+        Raises:
+            BadInput: They are of another number of processes.
+        """
+        if self._batches and len(self._batches) != self._world:
+            raise BadInput(
+                f"the state holds the designs of {len(self._batches)} processes, and {self._world} train: resume with "
+                "as many as the run was started with"
+            )
+        return self._batches[self._rank] if self._batches else []
 
 
 def _packed(slot: Slot) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def test_the_memory_takes_each_program_once_a_generation_and_repeating_it_change
     digest, state = made.memory.snapshot().digest, made.state()
     assert len(made.memory) == 1
     made.number = 0  # a crash between generation and save repeats it
-    made._batch, made._baseline = [], None
+    made._batch, made._batches, made._baseline = [], [], None
     one(made)
     assert made.memory.snapshot().digest == digest
     assert made.state()["memory"] == state["memory"]
@@ -278,25 +278,70 @@ def test_edits_need_an_editor() -> None:
         core(training(edits=1))
 
 
+class Two:
+    """Two processes in turn: each generation is made by both, and what each has goes to both."""
+
+    def __init__(self, settings: SpadeTraining, *policies: Any) -> None:
+        self.settings, self.policies = settings, policies
+        self.cores = [core(settings) for _ in policies]
+
+    def generate(self) -> list[Generation]:
+        """The next generation of each: first what each has of its own, then, from the same state, with what all have."""
+        parts: list[Any] = []
+        for rank, policy in enumerate(self.policies):
+            trial = core(self.settings)
+            trial.restore(self.cores[rank].state())
+
+            def share(own: list[Any]) -> list[Any]:
+                parts.extend(own)
+                raise Shared
+
+            trial.bind(policy(), rank=rank, world=2, share=share)
+            with pytest.raises(Shared):
+                one(trial)
+        for rank, made in enumerate(self.cores):
+            made.bind(self.policies[rank](), rank=rank, world=2, share=lambda own: parts)
+        return [one(made) for made in self.cores]
+
+
+class Shared(Exception):
+    """What a process has was handed over."""
+
+
 def test_two_processes_have_briefs_of_their_own_and_equal_memories() -> None:
-    pairs: list[list[Any]] = [[], []]
-    sides = [core(training(slots=1)) for _ in range(2)]
-    for rank, made in enumerate(sides):  # first what each has of its own ...
-        made.bind(Locksmith(pins(rank + 1)), rank=rank, world=2, share=lambda own, rank=rank: pairs[rank] or own)
-    alone = [core(training(slots=1)) for _ in range(2)]
-    for rank, made in enumerate(alone):
-        made.bind(
-            Locksmith(pins(rank + 1)), rank=rank, world=2, share=lambda own, rank=rank: pairs[rank].extend(own) or own
-        )
-        one(made)
-    everybody = [*pairs[0], *pairs[1]]
-    pairs[0] = pairs[1] = everybody  # ... then what all have
-    found = [one(made) for made in sides]
-    assert sides[0].memory.snapshot().digest == sides[1].memory.snapshot().digest
-    assert len(sides[0].memory) == 2
+    two = Two(training(slots=1), lambda: Locksmith(pins(1)), lambda: Locksmith(pins(2)))
+    found = two.generate()
+    assert two.cores[0].memory.snapshot().digest == two.cores[1].memory.snapshot().digest
+    assert len(two.cores[0].memory) == 2
     assert {row.group for row in rows_of(found[0], "designer")} == {("designer", 0, 0)}
     assert {row.group for row in rows_of(found[1], "designer")} == {("designer", 0, 1)}
     assert [slot.design.slot for slot in found[1].slots] == list(range(8, 16))
+
+
+def test_the_state_of_one_process_is_that_of_all_and_each_goes_on_with_its_own_programs() -> None:
+    settings = SpadeTraining(replace(locks.lock_config(), interval=3), 8, 1)
+    policies = (lambda: Locksmith(pins(1)), lambda: Locksmith(mixed))
+    through = Two(settings, *policies)
+    through.generate()
+    states = [json.loads(json.dumps(made.state())) for made in through.cores]
+    assert states[0] == states[1], "the main process alone saves"
+    again = Two(settings, *policies)
+    for made in again.cores:
+        made.restore(states[0])
+    found, whole = again.generate(), through.generate()
+    assert [side.episodes for side in found] == [side.episodes for side in whole]
+    assert {slot.design.slot for slot in found[1].slots} == set(range(8, 16)), "and not the main process's"
+    assert [made.state() for made in again.cores] == [made.state() for made in through.cores]
+
+
+def test_the_state_of_another_number_of_processes_is_refused() -> None:
+    settings = SpadeTraining(replace(locks.lock_config(), interval=3), 8, 1)
+    two = Two(settings, lambda: Locksmith(pins(1)), lambda: Locksmith(pins(2)))
+    two.generate()
+    alone = bound(Locksmith(pins(1)), settings)
+    alone.restore(two.cores[0].state())
+    with pytest.raises(BadInput, match="the designs of 2 processes, and 1 train: resume with as many"):
+        one(alone)
 
 
 def test_measuring_leaves_memory_and_state_alone() -> None:
