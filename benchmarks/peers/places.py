@@ -120,8 +120,9 @@ def way_in(peer: Peer) -> str:
     if not peer.place:
         return f"pip install 'metagym-agents[{peer.extra}]'" if peer.extra else "see its own documentation"
     return (
-        f"make bench-peers (or: python -m venv {FOLDER.name}/{peer.place} && {FOLDER.name}/{peer.place}/bin/pip install "
-        f"-e . -r benchmarks/peers/requirements-{peer.place}.txt), or let {variable(peer)} name a Python that has it"
+        f"make bench-peers brings it (or: python -m venv {FOLDER.name}/{peer.place} && "
+        f"{FOLDER.name}/{peer.place}/bin/pip install -e . -r benchmarks/peers/requirements-{peer.place}.txt), "
+        f"or let {variable(peer)} name a Python that has it"
     )
 
 
