@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.common import Figure, ratios, settled, told
@@ -55,6 +55,8 @@ class Contest:
         seconds: Wall-clock time of each repetition, by arm.
         lines: What is compared.
         equal: What was found equal in all arms and repetitions, in words.
+        tasks: How many tasks were played.
+        distinct: How many different results there were among them: one alone would prove little.
     """
 
     title: str
@@ -64,6 +66,8 @@ class Contest:
     seconds: Mapping[str, Sequence[float]]
     lines: Sequence[Line]
     equal: str
+    tasks: int
+    distinct: int
 
     def figures(self) -> list[Figure]:
         """The ratios with their intervals, then each arm's cost by unit of work."""
@@ -73,6 +77,13 @@ class Contest:
             values = [value * factor for value in seconds]
             found.append(told(f"{self.title}: {arm}", values, f"{self.scale}/{self.unit}"))
         return found
+
+    def sameness(self) -> str:
+        """What was compared before a ratio was made, in a sentence."""
+        return (
+            f"{self.title}: {self.equal} are equal in all arms and repetitions ({self.tasks} tasks, "
+            f"{self.distinct} different results)."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The contest as a JSON object."""
@@ -149,7 +160,8 @@ def contest(
             _same(title, names[0], expected, name, results)
     seconds = {name: run.seconds for name, run in played.items()}
     assert all(math.isfinite(value) and value > 0 for values in seconds.values() for value in values)
-    return Contest(title, count(expected), unit, scale, seconds, lines, equal)
+    different = len(set(expected))
+    return Contest(title, count(expected), unit, scale, seconds, lines, equal, len(expected), different)
 
 
 def _same(title: str, one: str, expected: Sequence[Result], other: str, found: Sequence[Result]) -> None:
@@ -158,8 +170,3 @@ def _same(title: str, one: str, expected: Sequence[Result], other: str, found: S
     for number, (left, right) in enumerate(zip(expected, found, strict=True)):
         if left != right:
             raise Unequal(f"{title}: task {number} came to {left!r} in {one} and to {right!r} in {other}: no ratio")
-
-
-def renamed(figure: Figure, name: str) -> Figure:
-    """The figure under another name."""
-    return replace(figure, name=name)

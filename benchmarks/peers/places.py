@@ -180,7 +180,7 @@ def command(module: str) -> int:
     print(Report(module, peer.label, found.figures()).table())
     print(f"\n{versions + '. ' if versions else ''}{peer.unlike}")
     for contest in found.contests:
-        print(f"Equal in all arms of {contest.title}: {contest.equal}.")
+        print(contest.sameness())
     return 0
 
 
