@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import check, ict, models, new, play, sandbox, search, sesa, show, skills, spade
+from metagym.cli import check, compare, evaluate, ict, models, new, play, sandbox, search, sesa, show, skills, spade
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -33,9 +33,10 @@ app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(new.app, name="new")
 app.command()(check.check)
 app.command()(play.play)
+app.command("eval")(evaluate.evaluate)
 app.command()(search.serve_search)
 app.command()(show.report)
-app.command()(show.compare)
+app.command()(compare.compare)
 app.command()(show.envs)
 app.command()(show.doctor)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from metagym.errors import MetaGymError
 from metagym.extras import DISTRIBUTION
@@ -20,6 +19,7 @@ from metagym.extras import DISTRIBUTION
 
 def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
     """Writes report.html of a run (made anew) and prints its tables."""
+    from metagym.cli.eval_tables import print_evals
     from metagym.cli.sesa_tables import print_evaluation, print_sesa
     from metagym.cli.spade_tables import print_spade
     from metagym.cli.tables import print_run
@@ -28,30 +28,9 @@ def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
 
     with RunFolder.open(run) as folder:
         command = str(folder.manifest.get("command", ""))
-    kinds = {"spade": print_spade, "sesa run": print_sesa, "sesa eval": print_evaluation}
+    kinds = {"eval": print_evals, "spade": print_spade, "sesa run": print_sesa, "sesa eval": print_evaluation}
     kinds.get(command, kinds.get(command.split(" ")[0], print_run))(run)
     typer.echo(f"report: {write_report(run)}")
-
-
-def compare(
-    run_a: Annotated[Path, typer.Argument(help="A run folder.")],
-    run_b: Annotated[Path, typer.Argument(help="Another one, scored on the same tasks.")],
-    at: Annotated[str, typer.Option(help="Which turn's prompt: last, best or first.")] = "last",
-    arm_a: Annotated[str | None, typer.Option(help="Arm of the first run, where it has several.")] = None,
-    arm_b: Annotated[str | None, typer.Option(help="Arm of the second run; the runs may be one folder.")] = None,
-    common_only: Annotated[
-        bool, typer.Option("--common-only", help="Compare on the tasks that both played, instead of refusing others.")
-    ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-) -> None:
-    """Compares two runs task by task; refuses runs that are not alike."""
-    from metagym.runs.compare import compare as paired
-
-    result = paired(run_a, run_b, at=at, arm_a=arm_a, arm_b=arm_b, common_only=common_only)  # type: ignore[arg-type]
-    if markdown:
-        typer.echo(result.markdown())
-    else:
-        Console().print(result.table())
 
 
 def envs() -> None:

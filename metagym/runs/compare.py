@@ -266,7 +266,7 @@ def _arm(folder: RunFolder, results: Results, wanted: str | None) -> str:
 
 def _check_alike(name_a: str, a: Mapping[str, Any], name_b: str, b: Mapping[str, Any]) -> None:
     for field in LIKE:
-        for path, left, right in manifest_differences(_at(a, field), _at(b, field), field):
+        for path, left, right in manifest_differences(at_path(a, field), at_path(b, field), field):
             raise RunError(
                 f"{name_a} and {name_b} are not alike: {path} is {shortened(left)} in the first and {shortened(right)} "
                 "in the second, so their success rates do not mean the same"
@@ -330,7 +330,8 @@ def _mcnemar(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> Mc
     )
 
 
-def _at(manifest: Mapping[str, Any], path: str) -> Any:
+def at_path(manifest: Mapping[str, Any], path: str) -> Any:
+    """The field of a manifest that a dotted name means; None where it is absent."""
     value: Any = manifest
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
