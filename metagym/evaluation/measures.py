@@ -218,7 +218,7 @@ def _success(episodes: Sequence[Episode], seed: int) -> Estimate:
 
 
 def _over_tasks(values: Sequence[float | None], seed: int) -> Estimate:
-    """A mean over tasks of values in [0, 1]: Wilson's interval where all are 0 or 1, else the bootstrap's."""
+    """A mean over tasks of values: Wilson's interval where all are 0 or 1, else the bootstrap's."""
     known = [value for value in values if value is not None]
     if known and all(value in (0.0, 1.0) for value in known):
         return stats.rate(None if value is None else value == 1.0 for value in values)
@@ -243,7 +243,7 @@ def _scores(known: Mapping[str, Sequence[Episode]], seed: int) -> dict[str, Esti
 
 
 def _score(values: Sequence[tuple[str, float | None]], seed: int) -> Estimate:
-    found = stats.mean(stats.task_means(values).values(), seed)
+    found = _over_tasks(list(stats.task_means(values).values()), seed)
     left_out = sum(value is None for _, value in values)
     return Estimate(found.value, found.low, found.high, found.n, left_out, found.method)
 

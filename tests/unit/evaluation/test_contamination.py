@@ -1,0 +1,55 @@
+"""Training tasks in a test set are found by task, identity and words, and named."""
+
+from __future__ import annotations
+
+import pytest
+
+from metagym.errors import BadInput
+from metagym.evaluation.benchmarks import Benchmark
+from metagym.evaluation.contamination import Training, contaminated, refuse_contaminated
+from metagym.evaluation.tasks import Prepared, prepare
+from metagym.texts import question_sha256
+from tests.support.quiz import Quiz
+
+pytestmark = pytest.mark.usefixtures("quiz")
+
+FOURTH = Quiz().task_set("test")[4]
+QUESTION = "What is the SUM of 1004 and 1004 -- please?"
+
+
+def sums() -> Prepared:
+    return prepare(Benchmark("sums", "Quiz"))
+
+
+@pytest.mark.parametrize(
+    ("training", "how"),
+    [
+        (Training("t", tasks=(FOURTH,)), "trained on as a task in"),
+        (Training("t", keys=frozenset([FOURTH.key])), "trained on as a task in"),
+        (Training("t", digests=frozenset([question_sha256(QUESTION)])), "its question stands in"),
+        (Training("t", texts=(QUESTION,)), "its question stands in"),
+        (Training("t", texts=(f"Solve this.\n{QUESTION}\nThink first.",)), "its question stands in"),
+    ],
+)
+def test_a_task_is_found(training: Training, how: str) -> None:
+    prepared = sums()
+    found = contaminated(prepared, [training])
+    assert found == [(prepared.tasks[4].key, "t", how)]
+    with pytest.raises(BadInput, match=r"1 of 12 test tasks of sums stand in training data: Quiz/test-4#4"):
+        refuse_contaminated([prepared], [training])
+
+
+def test_an_identity_that_two_ids_share_is_found() -> None:
+    prepared = prepare(Benchmark("qa", "SearchQA"))
+    row = prepared.family.identity(prepared.tasks[0])
+    assert contaminated(prepared, [Training("t", digests=frozenset([row]))])[0][0] == prepared.tasks[0].key
+
+
+def test_other_tasks_and_short_texts_are_not_found() -> None:
+    train = prepare(Benchmark("sums", "Quiz", split="train")).tasks
+    refuse_contaminated([sums()], [Training("t", tasks=train, texts=("What is the sum of 3 and 3, please?", "please"))])
+
+
+def test_training_that_names_nothing_is_refused() -> None:
+    with pytest.raises(BadInput, match="names no task, question or prompt"):
+        refuse_contaminated([sums()], [Training("empty")])
