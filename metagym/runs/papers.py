@@ -107,10 +107,10 @@ class Table:
         return tuple(dict.fromkeys(column.suite for column in self.columns))
 
     def best(self, column: int) -> frozenset[int]:
-        """Numbers of the rows whose value is highest in a column, where there are two to compare."""
+        """Numbers of the rows whose value is highest in a column, where values differ."""
         values = [row.cells[column].value for row in self.rows]
         known = [one.value for one in values if one is not None and one.value is not None]
-        if len(known) < 2:
+        if len(set(known)) < 2:
             return frozenset()
         return frozenset(n for n, one in enumerate(values) if one is not None and one.value == max(known))
 
@@ -346,6 +346,7 @@ def _notes(table: Table, entries: Sequence[Entry]) -> tuple[str, ...]:
                 told = cell.measures
                 found.append(f"{told.unscored} of {told.episodes} episodes of {row.name} on {head.title} are unscored.")
     found += [note for entry in entries for note in entry.notes]
+    found = [note for note in found if not note.startswith("Scripted stand-ins")]  # said once, of whom
     if scripted := [row.name for row in table.rows if row.backends == ("scripted",)]:
         found.insert(0, f"Scripted stand-ins, no language models: {', '.join(scripted)}.")
     compared = sum(cell.contrast is not None for row in table.rows for cell in row.cells)

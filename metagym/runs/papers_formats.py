@@ -118,14 +118,16 @@ def as_latex(table: Table) -> str:
     lines.append(" & ".join(["", *(_latex(column.title) for column in table.columns)]) + r" \\")
     lines.append(r"\midrule")
     for row in table.rows:
-        figures, ranges = [], []
+        figures, ranges, differences = [], [], []
         for cell, best, n in _placed(table, row):
-            figure, interval = _percent(cell)
+            figure, interval = ("partial", "") if cell.missing else _percent(cell.value)
             figures.append(rf"\textbf{{{figure}}}" if n in best else figure)
             ranges.append(interval)
+            differences.append(" ".join(_percent(cell.contrast.difference, sign=True)) if cell.contrast else "")
         lines.append(" & ".join([_latex(row.name), *figures]) + r" \\")
-        if any(ranges):
-            lines.append(" & ".join(["", *(rf"{{\scriptsize {one}}}" if one else "" for one in ranges)]) + r" \\")
+        for small in (ranges, differences):
+            if any(small):
+                lines.append(" & ".join(["", *(rf"{{\scriptsize {one}}}" if one else "" for one in small)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     caption = " ".join(map(_latex, (f"{_title(table)}, in percent, with 95% intervals.", *below(table))))
     lines += [rf"\caption{{{caption}}}", r"\end{table}"]
@@ -174,8 +176,8 @@ def below(table: Table) -> list[str]:
     lines = [f"Intervals: {'; '.join(methods)}."] if methods else []
     if any(cell.contrast for row in table.rows for cell in row.cells):
         lines.append(
-            f"Second line: difference from {table.baseline}, paired by task, bootstrapped over tasks; p is McNemar's "
-            "exact test, where every task was won or lost."
+            f"With a sign: the difference from {table.baseline}, paired by task, bootstrapped over tasks; p is "
+            "McNemar's exact test, where every task was won or lost."
         )
     return [*lines, *table.notes]
 
@@ -202,15 +204,14 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in visible(text, 400).replace("\n", " "))
 
 
-def _percent(cell: Cell) -> tuple[str, str]:
-    if cell.missing:
-        return "partial", ""
-    value = cell.value
+def _percent(value: Estimate | None, sign: bool = False) -> tuple[str, str]:
+    """Figure and interval in percent, for LaTeX."""
     if value is None or value.value is None:
         return "--", ""
+    form = (lambda number: f"${100 * number:+.1f}$") if sign else (lambda number: f"{100 * number:.1f}")
     if value.low is None or value.high is None:
-        return f"{100 * value.value:.1f}", ""
-    return f"{100 * value.value:.1f}", f"[{100 * value.low:.1f}, {100 * value.high:.1f}]"
+        return form(value.value), ""
+    return form(value.value), f"[{form(value.low)}, {form(value.high)}]"
 
 
 def _numbers(estimate: Estimate | None) -> list[float | str]:
