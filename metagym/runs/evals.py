@@ -228,8 +228,9 @@ def _manifest(
         "title": suite.title,
         "preset": suite.preset or "none",
         "notes": list(suite.notes),
-        "entrants": [entrant.to_json() for entrant in config.entrants],
-        "benchmarks": [one.benchmark.to_json() for one in prepared],
+        "entrants": {entrant.name: entrant.to_json() for entrant in config.entrants},
+        "benchmarks": {one.benchmark.name: one.benchmark.to_json() for one in prepared},
+        "order": [[e.name for e in config.entrants], [one.benchmark.name for one in prepared]],  # of the records
         "left_out": dict(left_out),
         "cards": {e.name: {p.benchmark.name: card_of(p, e.model) for p in prepared} for e in config.entrants},
         "config": {

@@ -131,12 +131,12 @@ class EvalResults:
     @cached_property
     def entrants(self) -> tuple[Entrant, ...]:
         """Who was measured, in order."""
-        return tuple(Entrant(**one) for one in self.manifest["entrants"])
+        return tuple(Entrant(**one) for one in self.manifest["entrants"].values())
 
     @cached_property
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """On what, in order."""
-        return tuple(Benchmark.from_json(one) for one in self.manifest["benchmarks"])
+        return tuple(Benchmark.from_json(one) for one in self.manifest["benchmarks"].values())
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -224,7 +224,7 @@ def _load(folder: RunFolder) -> EvalResults:
             for benchmark, card in cards.items()
         }
         cards = {benchmark: card for own in manifest["cards"].values() for benchmark, card in own.items()}
-        samples = {one["name"]: one["samples"] for one in manifest["benchmarks"]}
+        samples = {name: one["samples"] for name, one in manifest["benchmarks"].items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise RunError(f"{folder.path}: the manifest is none of an evaluation ({error!r})") from error
     tasks: dict[str, tuple[Task, ...]] = {}
