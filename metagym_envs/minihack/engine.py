@@ -127,8 +127,16 @@ class Game:
         return bool(self._base.last_observation[self._base._internal_index][flag])
 
     def close(self) -> None:
-        """Frees the engine."""
+        """Frees the engine, its screens included, at once.
+
+        nle's object holds itself through a function of its own, and with itself 150 kB of screens. Left alone, closed
+        games would lie about until Python's collector looks for cycles among its oldest objects, and their leavings
+        would scatter over the heap: the knot is cut here.
+        """
         self._base.close()
+        if (engine := getattr(self._base, "nethack", None)) is not None:
+            vars(engine).pop("_step_return", None)
+        self.observation = {}
 
 
 def text_of(array: Any) -> str:
