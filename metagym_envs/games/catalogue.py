@@ -78,13 +78,40 @@ GAMES: Mapping[str, Game] = {
             moves.tower_of_hanoi,
             variants={"train": (_disks(3), _disks(4)), "valid": (_disks(5),), "test": (_disks(6),)},
         ),
+        Game("Alquerque", "Alquerque", 2, {}, moves.alquerque),
+        Game("Battleship", "Battleship", 2, {"grid_size": 8}, moves.battleship),
+        Game("Briscola", "Briscola", 2, {}, moves.briscola, mend=mended.briscola),
+        Game("Chopsticks", "Chopsticks", 2, {"max_turns": 40}, moves.chopsticks, visible=True),
+        Game(
+            "ColonelBlotto",
+            "ColonelBlotto",
+            2,
+            {"num_fields": 3, "num_total_units": 10, "num_rounds": 5},
+            moves.colonel_blotto,
+        ),
         Game("ConnectFour", "ConnectFour", 2, {"num_rows": 6, "num_cols": 7}, moves.connect_four, visible=True),
+        Game("Crusade", "Crusade", 2, {}, moves.crusade),
+        Game("GameOfPureStrategy", "GameOfPureStrategy", 2, {}, moves.game_of_pure_strategy),
+        Game("GermanWhist", "GermanWhist", 2, {}, moves.german_whist),
+        Game("IteratedMatchingPennies", "IteratedMatchingPennies", 2, {"num_rounds": 5}, moves.matching_pennies),
+        Game("IteratedRockPaperScissors", "IteratedRockPaperScissors", 2, {"num_rounds": 5}, moves.rock_paper_scissors),
+        Game("IteratedTwoThirdsAverage", "IteratedTwoThirdsAverage", 2, {"num_rounds": 5}, moves.two_thirds_average),
         Game("KuhnPoker", "KuhnPoker", 2, {"max_rounds": 3}, moves.kuhn_poker, mend=mended.kuhn_poker),
         Game("LiarsDice", "LiarsDice", 2, {"num_dice": 5}, moves.liars_dice),
+        Game("MemoryGame", "MemoryGame", 2, {"grid_size": 4, "max_turns": 100}, moves.memory_game),
         Game("Nim", "Nim", 2, {"piles": [4, 2, 3, 7]}, moves.nim, visible=True),
         Game("Othello", "Othello", 2, {"board_size": 6}, moves.othello),
         Game("PigDice", "PigDice", 2, {"winning_score": 50, "max_turns": 50}, moves.pig_dice),
+        Game("SimpleTak", "SimpleTak", 2, {"board_size": 4}, moves.simple_tak, visible=True),
         Game("TicTacToe", "TicTacToe", 2, {}, moves.tic_tac_toe, visible=True),
+        Game(
+            "UltimateTicTacToe",
+            "UltimateTicTacToe",
+            2,
+            {},
+            moves.ultimate_tic_tac_toe,
+            mend=mended.ultimate_tic_tac_toe,
+        ),
         Game("WildTicTacToe", "WildTicTacToe", 2, {}, moves.wild_tic_tac_toe, visible=True),
     )
 }
@@ -96,7 +123,8 @@ _NEWER = "its module is a syntax error before Python 3.12, and MetaGym keeps to 
 _TALK = "its players talk freely, so that no script can sit in the other seat"
 _MANY = "it needs three seats or more"
 _UNSEEN = "it is in TextArena without being registered there"
-_UNCHECKED = "it has not been checked here: its rules, its payment and its legal moves"
+_TEXT_PAID = "a forbidden move is paid a text in place of a number"
+_FEW = "it draws on so few words or puzzles of its own that held-out games would repeat those of training"
 
 OUT: Mapping[str, str] = {
     **dict.fromkeys(
@@ -126,25 +154,28 @@ OUT: Mapping[str, str] = {
         _MANY,
     ),
     **dict.fromkeys(("Coup", "Hanabi", "ImTheBoss", "LeTruc", "TwoRoomsAndABoom"), _UNSEEN),
-    **dict.fromkeys(
-        (
-            "Alquerque", "Battleship", "Briscola", "Chopsticks", "ColonelBlotto", "Crosswords", "Crusade",
-            "Cryptarithm", "GameOfPureStrategy", "GermanWhist", "Golf", "HighSociety", "IndianPoker",
-            "IteratedMatchingPennies", "IteratedRockPaperScissors", "IteratedTwoThirdsAverage", "LinesOfAction",
-            "LogicPuzzle", "MemoryGame", "QuantumTicTacToe", "RushHour", "Santorini", "Set", "SimpleTak", "Slitherlink",
-            "SpiteAndMalice", "Stratego", "Tak", "UltimateTicTacToe",
-        ),
-        _UNCHECKED,
-    ),
+    **dict.fromkeys(("Cryptarithm", "Slitherlink", "ThreeCardMonte"), _TEXT_PAID),
     "BabyAiText": "it needs gym-minigrid and babyai_text, which are no part of TextArena",
     "Bandit": "a wrong last choice is paid its regret, so that worse choices earn more",
     "Blackjack": "there is no solved game, only a share of hands won by luck",
     "Breakthrough": "a diagonal step is for captures only, so that a blocked side has no legal move and loses by it",
     "Countdown": "nothing says that its target can be reached",
+    "Crosswords": _FEW,
+    "LogicPuzzle": _FEW,
     "FifteenPuzzle": "solving it crashes the engine, and half of its boards cannot be solved",
+    "Golf": "the last turn that its rules promise the other player is not played, and a tie is paid as a win of seat 0",
+    "HighSociety": "its rules count the money that is left and its payment does not, and equal bids go on without end",
+    "IndianPoker": "a check of one round counts in the next, and a bet beyond the other's chips cannot be called",
+    "LinesOfAction": "who is connected by the other's capture does not win, against its own rules",
     "LeducHoldem": "a raise costs who calls it more than who made it, and the order of moves in its texts varies",
     "PegJump": "its table of jumps lacks jumps of the board and has some across no line",
-    "ThreeCardMonte": "a forbidden move is paid a text in place of a number",
+    "QuantumTicTacToe": "at a collapse marks vanish, and entangled ones are left open, against its own rules",
+    "RushHour": "it prints to the terminal, has no limit of turns, and may deal a board that cannot be solved",
+    "Santorini": "nobody loses by forbidden moves, so that a game may never end",
+    "Set": "one card named three times is paid as a set, and there is no solved game",
+    "SpiteAndMalice": "a player may draw for good, and one with an empty hand has no other way to go on",
+    "Stratego": "each side is shown the other's pieces with their ranks",
+    "Tak": "a won game crashes the engine",
 }  # fmt: skip
 """Games that are not played here -> the reason, as the end of a sentence (TextArena 0.7.4)."""
 

@@ -15,6 +15,7 @@ from metagym.errors import BadInput
 Range = tuple[int, int]
 
 _TURNS: Range = (1, 100_000)
+_ROUNDS: Range = (1, 1_000)
 RANGES: Mapping[str, Mapping[str, Range]] = {
     "2048": {"target_tile": (8, 131_072)},
     "FrozenLake": {"size": (3, 20), "num_holes": (0, 133)},
@@ -25,11 +26,19 @@ RANGES: Mapping[str, Mapping[str, Range]] = {
     "Secretary": {"N": (2, 1_000)},
     "Sokoban": {"num_boxes": (1, 3), "max_turns": _TURNS},
     "Sudoku": {"clues": (25, 80), "max_turns": _TURNS},
+    "Battleship": {"grid_size": (7, 10)},
+    "Chopsticks": {"max_turns": _TURNS},
+    "ColonelBlotto": {"num_fields": (2, 3), "num_total_units": (3, 20), "num_rounds": _ROUNDS},
     "ConnectFour": {"num_rows": (4, 20), "num_cols": (4, 20)},
-    "KuhnPoker": {"max_rounds": (1, 1_000)},
+    "IteratedMatchingPennies": {"num_rounds": _ROUNDS},
+    "IteratedRockPaperScissors": {"num_rounds": _ROUNDS},
+    "IteratedTwoThirdsAverage": {"num_rounds": _ROUNDS},
+    "KuhnPoker": {"max_rounds": _ROUNDS},
     "LiarsDice": {"num_dice": (1, 20)},
+    "MemoryGame": {"grid_size": (2, 8), "max_turns": _TURNS},
     "Othello": {"board_size": (4, 20)},
     "PigDice": {"winning_score": (1, 10_000), "max_turns": _TURNS},
+    "SimpleTak": {"board_size": (3, 6)},
 }
 """Least and greatest value of each setting that is a whole number, by game."""
 LISTS: Mapping[str, tuple[str, Range, Range]] = {
@@ -71,6 +80,8 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
             )
     if name == "Minesweeper":
         _at_most(name, "num_mines", settings, settings["rows"] * settings["cols"] - _FREE_SQUARES)
+    elif name == "MemoryGame" and settings["grid_size"] % 2:
+        raise BadInput(f"grid_size of MemoryGame is even, since its cards are pairs, got {settings['grid_size']}")
     elif name == "FrozenLake":  # with more it plays a map of its own in place of a random one
         _at_most(name, "num_holes", settings, settings["size"] ** 2 // 3)
 

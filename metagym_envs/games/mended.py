@@ -42,3 +42,48 @@ def kuhn_poker(base: type[Any]) -> type[Any]:
                 state["pot"] = 0
 
     return Mended
+
+
+def briscola(base: type[Any]) -> type[Any]:
+    """Briscola in which 60 points each are a draw.
+
+    The engine (0.7.4) names the first of those with the most points the winner, so that seat 0 wins every tie.
+
+    Args:
+        base: The engine's class.
+    """
+
+    class Mended(base):
+        """The engine's Briscola with its ties kept."""
+
+        def _end_game(self) -> Any:
+            points = self.state.game_state["points_won"]
+            if points[0] != points[1]:
+                return super()._end_game()
+            self.state.set_draw(f"Both players have {points[0]} points.")
+            return self.state.step(rotate_player=False)
+
+    return Mended
+
+
+def ultimate_tic_tac_toe(base: type[Any]) -> type[Any]:
+    """Ultimate tic-tac-toe that is drawn when no square is left to play.
+
+    The engine (0.7.4) waits for every small board to be won. A small board that fills up without a winner never is: then
+    the game goes on without a legal move, and whoever has the turn loses by it.
+
+    Args:
+        base: The engine's class.
+    """
+
+    class Mended(base):
+        """The engine's ultimate tic-tac-toe with its draws kept."""
+
+        def _is_draw(self) -> bool:
+            state = self.state.game_state
+            return all(
+                state["macro_board"][board // 3][board % 3] != " " or self._board_is_full(state["board"][board])
+                for board in range(9)
+            )
+
+    return Mended

@@ -263,8 +263,13 @@ class TestTwoSeats:
     @pytest.mark.parametrize(
         "name",
         [
-            *("KuhnPoker", "LiarsDice", "PigDice", "TicTacToe"),
-            *(pytest.param(name, marks=pytest.mark.slow) for name in ("ConnectFour", "Nim", "WildTicTacToe")),
+            *("Alquerque", "Battleship", "Briscola", "ColonelBlotto", "Crusade", "GameOfPureStrategy", "GermanWhist"),
+            *("IteratedTwoThirdsAverage", "KuhnPoker", "LiarsDice", "MemoryGame", "PigDice", "TicTacToe"),
+            "UltimateTicTacToe",
+            *(
+                pytest.param(name, marks=pytest.mark.slow)
+                for name in ("Chopsticks", "ConnectFour", "Nim", "SimpleTak", "WildTicTacToe")
+            ),
         ],
     )
     def test_a_careful_opponent_wins_more_than_a_random_one(self, name: str) -> None:
@@ -273,6 +278,16 @@ class TestTwoSeats:
             return sum(end[1] for end in ends)
 
         assert won("careful") < won("random")
+
+    @pytest.mark.parametrize(
+        ("name", "habit"), [("IteratedMatchingPennies", "[tails]"), ("IteratedRockPaperScissors", "[paper]")]
+    )
+    def test_a_careful_opponent_sees_a_habit(self, name: str, habit: str) -> None:
+        for seat in (0, 1):
+            env = opened(name, opponent="careful", seat=seat)
+            env.reset(seed=seat)
+            seen = [env.step(habit) for _ in range(5)]
+            assert seen[-1][2] and seen[-1][1] == -1.0
 
     def test_a_careful_opponent_takes_a_corner(self) -> None:
         table = Table(find("Othello"), settings_for(find("Othello"), {}))

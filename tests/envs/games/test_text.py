@@ -83,7 +83,7 @@ def test_what_a_seat_reads_has_the_last_board_and_no_text_of_a_player() -> None:
         ("Debate", "a language model"),
         ("Diplomacy", "three seats"),
         ("FifteenPuzzle", "crashes the engine"),
-        ("Stratego", "not been checked"),
+        ("Stratego", "shown the other's pieces"),
     ],
 )
 def test_a_game_that_is_left_out_says_why(name: str, why: str) -> None:
@@ -112,6 +112,8 @@ def test_names_and_settings_that_do_not_exist_are_named() -> None:
         ("Nim", {"piles": []}, "piles of Nim is a list of 1 to 20 whole numbers"),
         ("Nim", {"piles": 3}, "piles of Nim is a list"),
         ("PigDice", {"winning_score": "x"}, "winning_score of PigDice is a whole number"),
+        ("MemoryGame", {"grid_size": 5}, "grid_size of MemoryGame is even"),
+        ("Battleship", {"grid_size": 5}, "grid_size of Battleship is a whole number from 7 to 10"),
         ("LiarsDice", {"num_dice": True}, "num_dice of LiarsDice is a whole number"),
     ],
 )

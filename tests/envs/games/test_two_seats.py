@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 from typing import Any
 
 import pytest
@@ -94,6 +95,90 @@ def test_s37_a_seat_is_told_its_own_secret_alone(name: str, secret: str, mark: s
             assert told and set(told) == {own}
 
 
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize("name", ["ColonelBlotto", "GameOfPureStrategy", *(n for n in TWO if n.startswith("Iterated"))])
+def test_s37_a_choice_is_hidden_until_the_other_seat_has_made_its_own(name: str, rounds: int) -> None:
+    def told(choice: int) -> tuple[str, str]:
+        game, chance = table(name), rng(rounds, "both")
+        game.reset(4)
+        for _ in range(2 * rounds):
+            game.act(chance.choice(game.legal() or ()))
+        game.act((game.legal() or ())[choice])
+        other, before = game.turn, game.text(game.turn)
+        game.act((game.legal() or ())[0])
+        return before, game.text(other)
+
+    (before, after), (before_too, after_too) = told(0), told(-1)
+    assert before == before_too and after != after_too
+
+
+@pytest.mark.parametrize("name", ["Briscola", "GermanWhist"])
+def test_s37_a_hand_is_told_to_its_owner_alone(name: str) -> None:
+    game = table(name)
+    for seed in range(5):
+        game.reset(seed)
+        state, chance, open_cards = game.engine.state.game_state, rng(seed, "both"), set()
+        while not game.over:
+            for card in (state["trump_card"], state.get("next_card")):
+                open_cards |= {game.engine._card_to_string(card)} if card else set()
+            hands = [{game.engine._card_to_string(card) for card in state["players"][seat]["hand"]} for seat in (0, 1)]
+            words = set(game.text(game.turn).replace("\n", " ").split(" "))
+            assert hands[game.turn] <= words and not (hands[1 - game.turn] - open_cards) & words
+            game.act(chance.choice(game.legal() or ()))
+
+
+def test_s37_ships_and_cards_are_hidden_until_they_are_hit_or_turned_up() -> None:
+    game = table("Battleship")
+    game.reset(3)
+    chance = rng(3, "both")
+    while not game.over:
+        rows = {}
+        for line in game.text(game.turn).splitlines():
+            if found := re.fullmatch(r"([A-H])   (.*)     \1   (.*)", line):
+                rows[found[1]] = found[2].split()  # of several boards the last is of now
+                assert set(found[3].split()) <= set("~XO")
+        assert list(rows.values()) == game.engine.state.game_state["board"][game.turn]
+        game.act(chance.choice(game.legal() or ()))
+    game = table("MemoryGame")
+    game.reset(0)
+    board = game.text(0).split("Current board:\n")[1]
+    assert set(board) == set("0123. \n")
+
+
+def test_briscola_with_60_points_each_is_a_draw_here_and_a_win_of_seat_0_there() -> None:
+    ends = []
+    for made in (table("Briscola"), table("Briscola")):
+        if ends:
+            made._class = made._class.__base__
+        made.reset(0)
+        chance = rng(0, "both")
+        for _ in range(39):
+            made.act(chance.choice(made.legal() or ()))
+        engine, state = made.engine, made.engine.state.game_state
+        (led,), last = state["current_trick"], state["players"][made.turn]["hand"][0]
+        winner, _ = engine._determine_trick_winner([led, (made.turn, last)], state["trump_suit"])
+        state["points_won"] = {winner: 60 - led[1]["points"] - last["points"], 1 - winner: 60}
+        made.act("[play 1]")
+        ends.append((made.over, made.paid(0), made.paid(1)))
+    assert ends == [(True, 0.0, 0.0), (True, 1.0, -1.0)]
+
+
+def test_ultimate_tic_tac_toe_is_drawn_without_a_square_here_and_goes_on_there() -> None:
+    ends = []
+    for made in (table("UltimateTicTacToe"), table("UltimateTicTacToe")):
+        if ends:
+            made._class = made._class.__base__
+        made.reset(0)
+        state = made.engine.state.game_state
+        for board in state["board"]:
+            board[:] = [list("XOX"), list("XOO"), list("OXO")]  # full, and nobody's
+        state["board"][8][2][2] = " "
+        assert made.legal() == ("[8 8]",)
+        made.act("[8 8]")
+        ends.append((made.over, made.legal(), made.paid(0)))
+    assert ends == [(True, (), 0.0), (False, (), 0.0)]
+
+
 def test_words_of_one_seat_do_not_reach_the_other() -> None:
     env = GamesAEC("ConnectFour")
     env.reset(seed=0)
@@ -108,7 +193,7 @@ def test_pettingzoos_own_test_passes_on_the_encoded_view() -> None:
 
 
 def test_a_game_of_one_seat_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"Sudoku has one seat; games of two seats are ConnectFour, KuhnPoker"):
+    with pytest.raises(BadInput, match=r"Sudoku has one seat; games of two seats are Alquerque, Battleship"):
         GamesAEC("Sudoku")
     with pytest.raises(BadInput, match="no setting 'stones'"):
         GamesAEC("Nim", {"stones": 3})
