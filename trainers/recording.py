@@ -43,7 +43,8 @@ class Template:
         **options: For the template, e.g. ``enable_thinking=False``.
 
     Raises:
-        BadInput: The tokenizer has no chat template, or one that does not show what an assistant said.
+        BadInput: The tokenizer has no chat template, one that does not show what an assistant said, or one that
+            rewrites an assistant's turn once something follows it.
     """
 
     def __init__(self, tokenizer: Any, **options: Any) -> None:
@@ -58,6 +59,7 @@ class Template:
         # The rows of a group begin alike, and rendering costs more than a tiny model's turn.
         self._opening = lru_cache(maxsize=_OPENINGS)(self._opened)
         self._continuation = lru_cache(maxsize=_OPENINGS)(self._continued)
+        self._continued((Message("user", _ASKED),))  # what cannot be continued is refused before anything is sampled
 
     def opening(self, messages: Sequence[Message]) -> list[int]:
         """The ids of a conversation up to where the model's first answer begins."""
@@ -84,8 +86,9 @@ class Template:
         before, found, after = self._text([*self._probe, *messages], True).partition(_SAID)
         if not found or _ASKED not in before or not after.startswith(self._closing):
             raise BadInput(
-                "the chat template rewrites earlier turns: give the tokenizer a prefix-preserving one, e.g. "
-                "tokenizer.chat_template = trl.chat_template_utils.get_training_chat_template(tokenizer)"
+                f"the chat template writes {self._closing!r:.40} behind an assistant's last turn and {after!r:.40} "
+                "behind one that something follows, so that what was sampled is no prefix of the next input: give the "
+                "tokenizer a prefix-preserving one (tokenizer.chat_template = ...), or train another model"
             )
         return tuple(self.encode(after))
 

@@ -17,6 +17,7 @@ from metagym_trainers.guards import check_config
 from metagym_trainers.policies import HTTPPolicy, LocalPolicy, Policy
 from metagym_trainers.spade.core import Generation, SpadeCore
 from metagym_trainers.spade.records import Records
+from metagym_trainers.spade.rows import weighable
 from metagym_trainers.spade.settings import SpadeTraining
 from metagym_trainers.tracking import Tracker
 
@@ -131,7 +132,7 @@ class SpadeRollout:
             self._records.write(generation)
         self._watch(generation)
         paid = [replace(row, reward=value) for row, value in zip(rows, generation.advantages, strict=True)]
-        return rollout_columns(paid, len(prompts), group_size=self.core.training.generations)
+        return rollout_columns(weighable(paid), len(prompts), group_size=self.core.training.generations)
 
     def part(self) -> JsonPart:
         """The state for `metagym_trainers.checkpoints.StateCallback`."""

@@ -195,6 +195,20 @@ def worth(episode: Episode, credit: Credit) -> float | None:
     return episode.ret if episode.turns and episode.turns[-1].terminated else 0.0
 
 
+def weighable(rows: Sequence[TokenEpisode]) -> list[TokenEpisode]:
+    """Rows for a trainer that weighs them by log-probabilities: those of edits, which nobody sampled, are unknown.
+
+    TRL gives a token of unknown (NaN) log-probability the importance weight 1, as it has where nothing is weighed.
+    Where no row has any, they stay as they are.
+    """
+    if not any(row.logprobs is not None for row in rows if any(row.mask) and EDITED not in row.metrics):
+        return list(rows)
+    return [
+        replace(row, logprobs=(math.nan,) * len(row.mask)) if EDITED in row.metrics and row.logprobs is None else row
+        for row in rows
+    ]
+
+
 def block_of(
     designs: Sequence[TokenEpisode],
     plain: Sequence[Sequence[TokenEpisode]],

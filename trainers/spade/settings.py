@@ -37,8 +37,9 @@ class SpadeTraining:
         designer_scale: Factor on the designer's advantages, see `metagym.spade.advantages.designer_scale`; > 0.
         edits: Designs of a group that are edits of its valid ones instead of samples, by the core's editor: a designer
             that has come to write one program alone would else see no other (after ACCEL, Parker-Holder et al. 2022,
-            arXiv 2203.01302). They stand outside the baseline, and one that is paid less teaches nothing. They have no
-            log-probabilities, so that vLLM's importance weights exclude them. Below `generations`; SPADE has none.
+            arXiv 2203.01302). They stand outside the baseline, and one that is paid less teaches nothing. Nobody
+            knows how likely they were: vLLM's importance weights count them as sampled, and AsyncGRPO, which must
+            weigh, leaves them out. Below `generations`; SPADE has none.
     """
 
     config: SpadeConfig

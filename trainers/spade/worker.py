@@ -22,6 +22,7 @@ from metagym_trainers.convert import rollout_samples
 from metagym_trainers.policies import Policy, Sample
 from metagym_trainers.spade.core import Generation, SpadeCore
 from metagym_trainers.spade.players import at_once
+from metagym_trainers.spade.rows import EDITED
 from metagym_trainers.tracking import Tracker
 
 _NAP_SECONDS = 0.05
@@ -179,9 +180,12 @@ class SpadeWorker:
             self._tracker.observe(rows, generation.number, more=numbers)
             numbers = dict(self._tracker.pending)
         old = self._version - version
-        samples = rollout_samples(rows, generation.advantages, version, decode=self._decode)
+        edits = [EDITED in row.metrics and row.logprobs is None for row in rows]  # how likely, nobody knows
+        advantages = [None if edit else value for edit, value in zip(edits, generation.advantages, strict=True)]
+        samples = rollout_samples(rows, advantages, version, decode=self._decode)
         stale = self._max_staleness is not None and old > self._max_staleness
         numbers |= {"spade/staleness": float(old), "spade/stale_rows": float(len(samples) if stale else 0)}
+        numbers["spade/edits_left_out"] = float(sum(edits))
         self._watch(generation)
         if not stale:
             for sample in samples:

@@ -243,12 +243,11 @@ def test_one_recorder_is_one_episode() -> None:
         Recorder(ScriptedPolicy([]), TOKENIZER).episode()
 
 
-def test_templates_that_cannot_be_continued_are_refused() -> None:
+def test_templates_that_cannot_be_continued_are_refused_before_anything_is_sampled() -> None:
     policy = ScriptedPolicy([(INTER, END), (END,)])
-    recorder = Recorder(policy, MergingTokenizer(rewrites=True))
     with pytest.raises(BadInput, match="prefix-preserving"):
-        converse(recorder, ["a", "b"])
-    assert policy.asked == [TOKENIZER.ids("<|user|>a<|end|>\n<|model|>")]  # nothing was sampled from a broken history
+        Recorder(policy, MergingTokenizer(rewrites=True))
+    assert policy.asked == []
     bare = MergingTokenizer()
     bare.chat_template = None  # type: ignore[assignment]
     with pytest.raises(BadInput, match="no chat template"):
@@ -274,9 +273,8 @@ def test_a_template_that_thinks_in_its_last_turn_alone_is_continued_from_what_wa
 FOLLOWED = ("qwen2_5", "qwen3", "qwen3_training", "qwen3_instruct_2507", "llama3_2", "gemma3")
 
 
-@pytest.mark.parametrize("family", FOLLOWED)
-def test_the_templates_of_the_presets_families_are_continued(family: str) -> None:
-    """The texts that TRL ships, rendered as transformers renders them."""
+def shipped(family: str) -> Any:
+    """A tokenizer of letters with a chat template that TRL ships, rendered as transformers renders it."""
     trl = importlib.util.find_spec("trl")
     assert trl is not None and trl.submodule_search_locations
     text = (Path(trl.submodule_search_locations[0]) / "chat_templates" / f"{family}.jinja").read_text("utf-8")
@@ -291,8 +289,20 @@ def test_the_templates_of_the_presets_families_are_continued(family: str) -> Non
         def apply_chat_template(self, messages: Any, **options: Any) -> Any:
             return tokenizer.apply_chat_template(messages, chat_template=text, **options)
 
+    return Letters()
+
+
+@pytest.mark.parametrize("family", ["phi3", "phi3_5_training", "gptoss", "gptoss_training"])
+def test_templates_that_end_a_last_turn_in_another_way_are_refused_at_the_start(family: str) -> None:
+    with pytest.raises(BadInput, match=r"^the chat template writes '<\|.*behind one that something follows.*[^\n]*$"):
+        Template(shipped(family))
+
+
+@pytest.mark.parametrize("family", FOLLOWED)
+def test_the_templates_of_the_presets_families_are_continued(family: str) -> None:
+    """The texts that TRL ships, rendered as transformers renders them."""
     for options in ({}, {"enable_thinking": False}):
-        template = Template(Letters(), **options)
+        template = Template(shipped(family), **options)
         opening = "".join(map(chr, template.opening([Message("user", "first")])))
         after = "".join(map(chr, template.continuation([Message("user", "next")], None)))
         closing = "".join(map(chr, template.closing_ids))

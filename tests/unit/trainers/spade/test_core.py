@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -14,8 +15,10 @@ from metagym.errors import BadInput, StoreCorrupt, TooManyFailures
 from metagym.spade.hosts import staged
 from metagym.spade.program import EnvProgram
 from metagym.spade.validation import ValidationSettings
+from metagym_trainers.convert import rollout_columns
 from metagym_trainers.spade import Generation, SpadeCore, SpadeTraining
 from metagym_trainers.spade.records import Records, line_of
+from metagym_trainers.spade.rows import weighable
 from metagym_trainers.tiny import locks
 from tests.unit.trainers.spade.locksmith import Locksmith, bound, core, mixed, pins, tokenizer, training
 
@@ -273,6 +276,16 @@ def test_without_anything_to_edit_the_policy_writes_itself_and_the_memory_is_loo
     assert one(made).edited == {6, 7}, "of the program in the memory"
 
 
+def test_edits_stand_beside_rows_with_log_probabilities_and_weigh_as_sampled() -> None:
+    """As `HTTPPolicy` and vLLM give them; TRL makes a weight of 1 of what is not known."""
+    found = one(bound(Locksmith(pins(2)), training(edits=3), editor=locks.edit_lock))
+    rows = weighable(found.episodes)
+    columns = rollout_columns(rows, len(rows), group_size=8)
+    unknown = [at for at, row in enumerate(columns["logprobs"]) if any(map(math.isnan, row))]
+    assert unknown == sorted(found.edited) and len(unknown) == 3
+    assert [len(row) for row in columns["logprobs"]] == [len(mask) for mask in columns["env_mask"]]
+
+
 def test_edits_need_an_editor() -> None:
     with pytest.raises(BadInput, match="needs an editor"):
         core(training(edits=1))
@@ -286,7 +299,7 @@ class Two:
         self.cores = [core(settings) for _ in policies]
 
     def generate(self) -> list[Generation]:
-        """The next generation of each: first what each has of its own, then, from the same state, with what all have."""
+        """The next one of each: first what each has of its own, then, from the same state, with what all have."""
         parts: list[Any] = []
         for rank, policy in enumerate(self.policies):
             trial = core(self.settings)

@@ -75,6 +75,20 @@ def test_rows_are_what_trl_takes_with_masks_advantages_and_versions() -> None:
     assert len(sums) == 2, "a group of designs and one of plays"
 
 
+def test_edits_whose_log_probabilities_nobody_knows_are_left_out_and_counted() -> None:
+    settings = training(**SETTINGS, edits=2)
+    made = SpadeWorker(core(settings, editor=locks.edit_lock), Locksmith(pins(2)), ahead=1)
+    made.start()
+    try:
+        rows = Consumer(made).take(14)  # 6 sampled designs, 8 plays
+        found = made.metrics_queue.get(timeout=PATIENCE)
+        assert made.rollout_buffer.empty()
+    finally:
+        made.stop()
+    assert found["spade/edits_left_out"] == 2.0
+    assert all((row.old_log_probs[row.completion_mask.astype(bool)] < 0).all() for row in rows)
+
+
 def test_no_filler_reaches_the_queue() -> None:
     made = worker(Locksmith(lambda family, number: "ruby"))
     made.start()
