@@ -69,8 +69,8 @@ def briscola(base: type[Any]) -> type[Any]:
 def ultimate_tic_tac_toe(base: type[Any]) -> type[Any]:
     """Ultimate tic-tac-toe that is drawn when no square is left to play.
 
-    The engine (0.7.4) waits for every small board to be won. A small board that fills up without a winner never is: then
-    the game goes on without a legal move, and whoever has the turn loses by it.
+    The engine (0.7.4) waits for every small board to be won. One that fills up without a winner never is: then the game
+    goes on without a legal move, and whoever has the turn loses by it.
 
     Args:
         base: The engine's class.
