@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import check, compare, evaluate, ict, models, new, play, sandbox, search, sesa, show, skills, spade
+from metagym.cli import check, compare, evaluate, ict, models, new, play, sandbox, search, sesa, show, skills, spade, view
 from metagym.errors import MetaGymError
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(search.serve_search)
 app.command()(show.report)
 app.command()(compare.compare)
+app.command()(view.view)
 app.command()(show.envs)
 app.command()(show.doctor)
 

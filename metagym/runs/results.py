@@ -258,10 +258,8 @@ def _load(folder: RunFolder) -> Results:
             if kind == "episode":
                 episode = Episode.from_json(value["episode"])
                 played.append(Played(arm, seed, value["turn"], value["phase"], value["slot"], episode))
-            elif kind == "prompt":
-                prompts.append(PromptStep(arm, seed, value["turn"], value["prompt"]))
-            elif kind == "reflection":
-                prompts.append(reflection_step(arm, seed, value))
+            elif kind in ("prompt", "reflection"):
+                prompts.append(prompt_step(arm, seed, value))
             elif kind == "end":
                 # Of several meta-episodes each has an end; the run's own comes last.
                 ended = True
@@ -286,8 +284,10 @@ def _arm_and_seed(place: re.Match[str], value: Mapping[str, Any]) -> tuple[str, 
     return str(value.get("arm") or place["arm"] or ""), int(place["seed"] or 0)
 
 
-def reflection_step(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
-    """The record of a reflection as a step of the prompt."""
+def prompt_step(arm: str, seed: int, value: Mapping[str, Any]) -> PromptStep:
+    """The record of a starting prompt or of a reflection as a step of the prompt."""
+    if value["kind"] == "prompt":
+        return PromptStep(arm, seed, value["turn"], value["prompt"])
     return PromptStep(
         arm=arm,
         seed=seed,

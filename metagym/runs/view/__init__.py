@@ -5,6 +5,6 @@ Read next: `records` (a record file read bit by bit), `catalogue` (the runs of a
 """
 
 from metagym.runs.view.catalogue import Catalogue as Catalogue
+from metagym.runs.view.server import ViewServer as ViewServer
 
-
-__all__ = ["Catalogue"]
+__all__ = ["Catalogue", "ViewServer"]

@@ -19,7 +19,7 @@ from metagym.runs.evals_results import is_eval
 from metagym.runs.folder import MANIFEST, RECORDS, read_manifest
 from metagym.runs.report.frame import part
 from metagym.runs.report.text import visible
-from metagym.runs.results import BATCH, EVAL, Results, reflection_step
+from metagym.runs.results import BATCH, EVAL, Results, prompt_step
 from metagym.runs.results import Played as PlayedEpisode
 from metagym.runs.results import PromptStep
 from metagym.runs.sesa_results import is_sesa, is_sesa_eval
@@ -56,7 +56,8 @@ class Run:
         self.records = RecordFile(path / RECORDS)
         self._seen: tuple[int, int] | None = None
         self._kept: dict[str, tuple[str, Any]] = {}
-        self._lock = threading.RLock()
+        self._making: dict[str, threading.RLock] = {}
+        self._lock = threading.Lock()
 
     def refresh(self, seconds: float = 0.8) -> None:
         """Reads what is new."""
@@ -126,6 +127,9 @@ class Run:
     @property
     def families(self) -> tuple[str, ...]:
         """What was played."""
+        return self.kept("families", self._families)
+
+    def _families(self) -> tuple[str, ...]:
         found = dict.fromkeys(row.episode.task.family for row in self.records.rows)
         if not found and (told := part(self.manifest, "config").get("family")):
             found = {str(told): None}
@@ -137,32 +141,48 @@ class Run:
         config = part(self.manifest, "config")
         told = [str(config[seat]) for seat in _SEATS if isinstance(config.get(seat), str)]
         entrants = self.manifest.get("entrants")
-        for one in entrants if isinstance(entrants, list) else []:
+        for one in entrants.values() if isinstance(entrants, Mapping) else []:
             told.append(str(one.get("model", "")) if isinstance(one, Mapping) else str(one))
         return tuple(dict.fromkeys(filter(None, told)))
 
     @property
-    def latest(self) -> Estimate:
-        """Success at the last scored meta-turn (ICT), or over all that is scored; unmeasured in a damaged run."""
-        if self.records.damaged or self.fault:
-            return Estimate(None, None, None, 0)
-        return self.kept("latest", self._latest)
+    def latest(self) -> tuple[Estimate, str]:
+        """Success at the last scored meta-turn (ICT), of the last round (SPADE), or of all rollouts, and what it is of.
 
-    def _latest(self) -> Estimate:
+        It is unmeasured where records are damaged, and where it would be a mean over arms, models or benchmarks.
+        """
+        if self.records.damaged or self.fault:
+            return Estimate(None, None, None, 0), ""
+        found: tuple[Estimate, str] = self.kept("latest", self._latest)
+        return found
+
+    def _latest(self) -> tuple[Estimate, str]:
         rows = self.records.rows
+        unmeasured = Estimate(None, None, None, 0)
+        if self.kind == "spade":
+            last = max((round for round, _ in self.records.programs), default=0)
+            of = [one for round, one in self.records.programs if round == last and not one.invalidated]
+            rates = [one.plain.win_rate for one in of if one.plain.win_rate is not None]
+            return (stats.mean(rates), f"round {last}") if rates else (unmeasured, "")
+        if self.kind == "sesa":
+            return stats.success_estimate(row.episode for row in rows if row.phase == "solver"), "all rounds"
+        arms = {row.arm for row in rows}
+        if len(arms) > 1:
+            return unmeasured, f"{len(arms)} arms"
+        if self.kind == "eval" and len(sets := {row.phase for row in rows}) > 1:
+            return unmeasured, f"{len(sets)} benchmarks"
+        phase = EVAL if any(row.phase == EVAL for row in rows) else BATCH
         if self.kind in ("ict", "other"):
-            phase = EVAL if any(row.phase == EVAL for row in rows) else BATCH
-            last = max((row.turn for row in rows if row.phase == phase), default=0)
-            rows = [row for row in rows if row.phase == phase and row.turn == last]
-        elif self.kind == "spade":
-            rows = [row for row in rows if row.phase == "without the hint"]
-        elif self.kind == "sesa":
-            rows = [row for row in rows if row.phase == "solver"]
-        return stats.success_estimate(row.episode for row in rows)
+            rows = [row for row in rows if row.phase == phase]
+        last = max((row.turn for row in rows), default=0)
+        told = f"turn {last}" if self.kind in ("ict", "other") and rows else ""
+        return stats.success_estimate(row.episode for row in rows if row.turn == last), told
 
     def kept(self, name: str, make: Any) -> Any:
         """What `make()` gives, made once per state of the run."""
         with self._lock:
+            lock = self._making.setdefault(name, threading.RLock())
+        with lock:  # of its own, so that what takes seconds keeps nobody from the rest
             version = self.version
             kept = self._kept.get(name)
             if kept is None or kept[0] != version:
@@ -175,10 +195,7 @@ class Run:
         Raises:
             StoreCorrupt: Its record changed or is none.
         """
-        value = self.records.value(line.line)
-        if value.get("kind") == "prompt":
-            return PromptStep(line.arm, line.seed, line.turn, str(value["prompt"]))
-        return reflection_step(line.arm, line.seed, value)
+        return prompt_step(line.step.arm, line.step.seed, self.records.value(line.line))
 
     def results(self) -> LightResults:
         """The results of a run that is recorded episode by episode, without any turn, prompt or time.
@@ -187,7 +204,12 @@ class Run:
             StoreError: Records are damaged: figures of a part would look like figures of the whole.
         """
         refuse_damaged(self)
-        return self.kept("results", lambda: LightResults(self.manifest, tuple(map(_played, self.records.rows)), (), self.records.ended, {}))  # fmt: skip
+        return self.kept("results", self._results)
+
+    def _results(self) -> LightResults:
+        played = tuple(map(_played, self.records.rows))
+        prompts = tuple(line.step for line in self.records.prompts)
+        return LightResults(self.manifest, played, prompts, self.records.ended, {})
 
 
 class LightResults(Results):
@@ -306,4 +328,3 @@ def _folders(folder: Path, depth: int) -> Iterator[Path]:
 def sentence(error: MetaGymError, run: Run) -> str:
     """An error about a run without the place of its folder on this machine."""
     return str(error).replace(f"{run.path}/", "").replace(str(run.path), run.name)
-

@@ -18,14 +18,15 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from metagym.episodes import Episode
 from metagym.errors import BadInput, StoreCorrupt
 from metagym.journal import check_line, parse_line
-from metagym.runs.results import place_of
+from metagym.runs.results import PromptStep, place_of, prompt_step
+from metagym.spade.estimates import RegretEstimate
 from metagym.strictjson import strict_json
 
 _CHUNK = 1 << 22  # bytes that are read at once
@@ -80,14 +81,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PromptLine:
-    """A prompt of an ICT run: where its record stands, and its place."""
+    """A prompt of an ICT run: where its record stands, and the step without its texts."""
 
     number: int
     line: Line
-    arm: str
-    seed: int
-    turn: int
-    outcome: str
+    step: PromptStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +103,7 @@ class RecordFile:
         path: The file.
         rows: The episodes read so far, in the order of the records.
         prompts: The prompts read so far.
+        programs: Round and estimate of the plays of each program of SPADE; not all of these plays are kept as episodes.
         problems: What is damaged, first lines first; at most `MAX_PROBLEMS`.
         damaged: Number of damaged lines.
         ended: Whether the last record read says that the run came to its end.
@@ -121,6 +120,7 @@ class RecordFile:
     def _forget(self) -> None:
         self.rows: list[Row] = []
         self.prompts: list[PromptLine] = []
+        self.programs: list[tuple[int, RegretEstimate]] = []
         self.problems: list[Problem] = []
         self.damaged = 0
         self.ended = False
@@ -251,9 +251,13 @@ class RecordFile:
             kind = value.get("kind")
             self.ended = kind == "end"
             if kind in ("prompt", "reflection") and (placed := place_of(line.key, value)) is not None:
-                outcome = "start" if kind == "prompt" else str(value["outcome"])
-                self.prompts.append(PromptLine(len(self.prompts), line, *placed, int(value["turn"]), outcome))
+                step = prompt_step(*placed, value)
+                rejected = None if step.rejected_prompt is None else ""
+                light = replace(step, prompt="", analysis="", reply=None, rejected_prompt=rejected)
+                self.prompts.append(PromptLine(len(self.prompts), line, light))
                 return
+            if kind == "plays":
+                self.programs.append((int(value["round"]), RegretEstimate.from_json(value["estimate"])))
             for path, data, place in _episodes(line.key, value):
                 count = len(data["turns"]) if steps is None else steps
                 episode = Episode.from_json({**data, "turns": ()})
@@ -300,4 +304,3 @@ def _episodes(key: str, value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | 
             for number, data in enumerate(found if isinstance(found, list) else [found]):
                 path = (name, number) if isinstance(found, list) else (name,)
                 yield path, data, {**placed, "phase": phase}
-
