@@ -14,17 +14,19 @@ from metagym.spaces import FreeText
 from metagym_envs.games.catalogue import Game
 from metagym_envs.games.engine import DEALS, Table
 from metagym_envs.games.opponents import move_of
+from metagym_envs.games.rivals import Rival, RivalSeat
 
 PARTIAL = 0.95
 """Most that a game of one seat pays without being solved."""
 
 
 class TextArenaGame(gymnasium.Env[str, str]):
-    """A puzzle, or a game of two seats against a scripted opponent.
+    """A puzzle, or a game of two seats against a scripted opponent or a model.
 
     ## Description
     The agent plays one of TextArena's games. Games of one seat are puzzles: a minefield, a tower, a secret code. In
-    games of two seats the other one is a script that moves at random or carefully; who begins follows from the seed.
+    games of two seats the other one is a script that moves at random or carefully, or a chat model that is asked as the
+    agent is; who begins follows from the seed.
 
     ## Observation
     `FreeText`: what the game told the agent since its last move; first its rules. Of several boards the last is shown.
@@ -39,14 +41,16 @@ class TextArenaGame(gymnasium.Env[str, str]):
     seats: 1.0 for a win, 0.0 for a draw, -1.0 for a loss. 0.0 before the end.
 
     ## Episode end
-    Terminated when the game ends by its rules, its own limit of turns included. `info` holds ``success`` (solved, or
-    won), ``seat`` (the agent's number in the texts) and, after the end, ``reason`` in the engine's words.
+    Terminated when the game ends by its rules, its own limit of turns included; where a model in the other seat ends it
+    before the agent's first move, with that move. `info` holds ``success`` (solved, or
+    won), ``seat`` (the agent's number in the texts) and, after the end, ``reason`` in the engine's words and the
+    ``scores`` of a game of two seats (``win``, ``draw``, ``loss``).
 
     ## Arguments
     * ``game``: the game.
     * ``settings``: all its settings.
     * ``seed``: of the start, the chances in play and the opponent; ``reset`` may be handed another one.
-    * ``opponent``: ``"random"`` or ``"careful"``.
+    * ``opponent``: ``"random"``, ``"careful"``, or a `metagym_envs.games.rivals.Rival`.
     * ``seat``: the agent's seat, 0 or 1; None lets the seed decide.
 
     ## Source
@@ -60,7 +64,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
         game: Game,
         settings: Mapping[str, Any],
         seed: int = 0,
-        opponent: str = "random",
+        opponent: str | Rival = "random",
         seat: int | None = None,
     ) -> None:
         self.game, self.seed, self.opponent = game, check_seed(seed), opponent
@@ -68,6 +72,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
         self._table = Table(game, settings)
         self._wanted, self.seat = seat, 0
         self._chance = Random(0)
+        self._rival: RivalSeat | None = None
         self._open = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -90,8 +95,11 @@ class TextArenaGame(gymnasium.Env[str, str]):
         self._chance = rng(self.seed, "opponent")
         for deal in range(DEALS):  # an opponent who begins may win at once: then another game is dealt
             self._table.reset(derive(self.seed, "deal again", deal) if deal else self.seed)
+            if isinstance(self.opponent, Rival):
+                self._rival = RivalSeat(self.opponent, derive(self.seed, "opponent", deal, self.seat))
             self._others()
-            self._open = not self._table.over
+            # A rival who begins may end the game at once; the agent learns of it, and its first move changes nothing.
+            self._open = not self._table.over or self._rival is not None
             if self._open:
                 break
         else:
@@ -112,14 +120,20 @@ class TextArenaGame(gymnasium.Env[str, str]):
             raise BadInput(f"a move is text, got {type(action).__name__}")
         if not self._open:
             raise BadInput("this game is over or has not begun: call reset before step")
-        self._table.act(action)
-        self._others()
+        if not self._table.over:
+            self._table.act(action)
+            self._others()
         self._open = not self._table.over
         return self._table.text(self.seat), self._reward(), self._table.over, False, self._info()
 
     def _others(self) -> None:
         while not self._table.over and self._table.turn != self.seat:
-            self._table.act(move_of(self._table, self.opponent, self._chance))
+            self._table.act(self._answer())
+
+    def _answer(self) -> str:
+        if self._rival is None:
+            return move_of(self._table, str(self.opponent), self._chance)
+        return self._rival.move(self._table.text(1 - self.seat), self._table.legal())
 
     def _reward(self) -> float:
         paid = self._table.paid(self.seat)
@@ -136,4 +150,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
             info["admissible"] = legal
         if table.over:
             info["reason"] = str(table.engine.state.game_info[self.seat].get("reason") or "")
+            if self.game.seats == 2:
+                paid = table.paid(self.seat)
+                info["scores"] = {"win": float(paid > 0), "draw": float(paid == 0), "loss": float(paid < 0)}
         return info

@@ -6,23 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any
 
-from metagym.errors import BadInput
 from metagym_envs.games.engine import Table
 
 STYLES = ("random", "careful")
-
-
-def check_style(style: Any) -> str:
-    """Returns the style.
-
-    Raises:
-        BadInput: There is no such style.
-    """
-    if style not in STYLES:
-        raise BadInput(f"an opponent is {' or '.join(map(repr, STYLES))}, got {style!r}")
-    return str(style)
+"""Scripted players by name."""
 
 
 def move_of(table: Table, style: str, chance: Random) -> str:

@@ -311,9 +311,10 @@ class TestFamily:
             ({"games": []}, "needs a game"),
             ({"games": "Wordle"}, "Wordle is not played here"),
             ({"size": 0}, "size is a number"),
-            ({"seat": 2}, "a seat is 0, 1 or None"),
-            ({"seat": True}, "a seat is 0, 1 or None"),
-            ({"opponent": "perfect"}, "an opponent is 'random' or 'careful'"),
+            ({"seat": 2}, "a seat is 0, 1, 'both' or None"),
+            ({"seat": True}, "a seat is 0, 1, 'both' or None"),
+            ({"opponent": "perfect"}, "an opponent is 'random', 'careful' or the spec of a model, got 'perfect'"),
+            ({"opponent": None}, "an opponent is 'random', 'careful' or the spec of a model, got None"),
             ({"settings": {"Nim": {"stones": 3}}}, "no setting 'stones'"),
         ],
     )
