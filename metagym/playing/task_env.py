@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -128,7 +129,8 @@ class TaskEnv(gymnasium.Env[str, str]):
         if command or not self.clean:
             observation, reward, terminated, truncated, info = self._inner.step(command)
         else:
-            observation, reward, terminated, truncated, info = self._observation, 0.0, False, False, self._last_info
+            observation, reward, terminated, truncated = self._observation, 0.0, False, False
+            info = deepcopy(self._last_info)  # what a caller keeps of an earlier step shall not change with this one
         self._return += float(reward)
         self._observation = observation
         truncated = bool(truncated) or (self._steps >= self.max_steps and not terminated)

@@ -16,12 +16,15 @@ from metagym.tasks import Task
 
 
 def plain(value: Any, depth: int = 6) -> Any:
-    """JSON data of `value`; numpy scalars become numbers, what has no JSON form is left out of mappings."""
+    """JSON data of `value`; numpy scalars become numbers, what has no JSON form is left out of mappings.
+
+    None stays in a mapping: it says that something was not measured.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if depth and isinstance(value, Mapping):
-        items = ((key, plain(item, depth - 1)) for key, item in value.items() if isinstance(key, str))
-        return {key: item for key, item in items if item is not None}
+        items = ((key, item, plain(item, depth - 1)) for key, item in value.items() if isinstance(key, str))
+        return {key: made for key, item, made in items if made is not None or item is None}
     if depth and isinstance(value, (list, tuple)):
         return [plain(item, depth - 1) for item in value]
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:

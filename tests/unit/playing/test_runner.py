@@ -21,6 +21,7 @@ from metagym.errors import BadInput, BudgetExceeded, ContextOverflow, MetaGymErr
 from metagym.playing import ActorSettings, play_async
 from metagym.playing.actor import NO_ACTION
 from metagym.playing.hosts import InlineHost, Transition
+from metagym.playing.worker import plain
 from tests.support.worlds import FailingEnv, GuessEnv, HangingEnv, ListEnv, family_of, guess_family
 
 HOSTS = ("inline", "thread", "process:2")
@@ -238,6 +239,11 @@ def test_s34_a_reward_that_is_no_finite_number_is_refused(reward: Any) -> None:
     family = family_of(lambda task: ListEnv("s", [("x", reward, True, False, {})]))
     with pytest.raises(TooManyFailures, match="Toy/train-0.*reward"):
         metagym.play([family.tasks("train")[0]], go, family=family)
+
+
+def test_a_worker_keeps_what_was_not_measured_and_drops_what_has_no_json_form() -> None:
+    info = {"scores": {"official": 0.0, "abstention": None}, "engine": object()}
+    assert plain(info) == {"scores": {"official": 0.0, "abstention": None}}
 
 
 def test_s34_array_scalars_become_plain_numbers() -> None:

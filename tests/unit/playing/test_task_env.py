@@ -111,3 +111,14 @@ def test_unusable_arguments_are_named(arguments: dict[str, Any], named: str) -> 
 def test_unusable_resets_are_named(arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(BadInput, match=named):
         TaskEnv(family_of(lambda task: Echo())).reset(**arguments)
+
+
+def test_a_step_without_a_command_shares_no_object_with_the_step_before() -> None:
+    class Telling(Echo):
+        def reset(self, **_: Any) -> tuple[str, dict[str, Any]]:
+            return "start", {"told": {"scores": [1]}}
+
+    env = TaskEnv(family_of(lambda task: Telling()))
+    _, first = env.reset(seed=0)
+    second = env.step("")[4]
+    assert second["told"] == first["told"] and second["told"] is not first["told"]
