@@ -2,7 +2,8 @@
 
 Transformers saves model, optimiser, schedule, random generators and data position, and nothing of ours. The parts go
 into ``checkpoint-N/metagym/<digest>/``; ``checkpoint-N/metagym/manifest.json`` names that folder and the digests of its
-files, and is put in place last, in one step. A checkpoint without a valid manifest is one that was not finished.
+files, and is put in place last, in one step. A checkpoint without a valid manifest is one that was not finished. The
+manifest names the trainer's own files as well: transformers goes on without an optimiser or generators that are gone.
 
 Why a checkpoint must fall between two generations: TRL keeps the generated batch in memory only. Saved in the middle of
 a cycle, it generates again at once on resuming, from other prompts, and stays off the grid for good.
@@ -99,7 +100,9 @@ def save_parts(checkpoint: str | os.PathLike[str], parts: Mapping[str, Part], st
         os.replace(work, target)
     _sync(target)
     manifest = home / MANIFEST
-    body = {"format": FORMAT, "step": step, "folder": whole, "parts": sorted(parts), "files": files}
+    others = (path.relative_to(checkpoint).as_posix() for path in _files(Path(checkpoint), FOLDER))
+    beside = sorted(name for name in others if not name.endswith(".tmp"))  # another process may be writing its own
+    body = {"format": FORMAT, "step": step, "folder": whole, "parts": sorted(parts), "files": files, "beside": beside}
     draft = manifest.with_suffix(".draft")
     draft.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", "utf-8")
     _sync(draft)
@@ -141,14 +144,14 @@ def read_manifest(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         RunError: There is none: the checkpoint was not finished, or is not of these trainers.
-        StoreCorrupt: The manifest or a file is damaged.
+        StoreCorrupt: The manifest or a file is damaged, or one of the trainer's own files is gone.
     """
     home = Path(checkpoint) / FOLDER
     try:
         body = strict_json((home / MANIFEST).read_text("utf-8"))
         if body["format"] != FORMAT:
             raise StoreCorrupt(f"{home / MANIFEST} has format {body['format']}, and this version reads {FORMAT}")
-        folder, files = home / str(body["folder"]), dict(body["files"])
+        folder, files, beside = home / str(body["folder"]), dict(body["files"]), [str(name) for name in body["beside"]]
         body["parts"], body["step"] = [str(name) for name in body["parts"]], int(body["step"])
     except FileNotFoundError:
         raise RunError(
@@ -161,6 +164,11 @@ def read_manifest(checkpoint: str | os.PathLike[str]) -> dict[str, Any]:
     if found != files:
         wrong = sorted(name for name in {*found, *files} if found.get(name) != files.get(name))
         raise StoreCorrupt(f"{folder / wrong[0]} is not the file that was saved")
+    if gone := [name for name in beside if not (Path(checkpoint) / name).is_file()]:
+        raise StoreCorrupt(
+            f"{Path(checkpoint) / gone[0]} is gone, and the trainer would go on without it: resume from the checkpoint "
+            "before this one (latest_checkpoint finds it)"
+        )
     return dict(body)
 
 
@@ -308,8 +316,10 @@ def _checkpoints(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: -int(path.name.removeprefix("checkpoint-")))
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
+def _files(folder: Path, without: str = "") -> Iterator[Path]:
+    """The files below a folder, in order, but for those below its entry `without`."""
+    below = (path for entry in folder.iterdir() if entry.name != without for path in (entry, *entry.rglob("*")))
+    return (path for path in sorted(below) if path.is_file())
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -23,6 +23,9 @@ from metagym_trainers.geometry import cycle_of
 from metagym_trainers.sesa.rollouts import Row
 
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+_WHOLE = ("optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
+"""What a checkpoint must hold beside the weights: transformers goes on without a word where one is gone, and
+``trainer_state.json`` is what it writes last."""
 
 
 class StopAt(TrainerCallback):
@@ -87,14 +90,11 @@ class Phases:
         return self.folder / f"checkpoint-{step}"
 
     def latest(self, least: int, most: int) -> Path | None:
-        """The newest complete checkpoint among some steps; None where there is none.
-
-        A folder without ``trainer_state.json``, which the trainer writes last, is one that a kill left half-written.
-        """
+        """The newest complete checkpoint among some steps; None where there is none."""
         found = [
             (int(match[1]), path)
             for path in self.folder.glob("checkpoint-*")
-            if (match := _CHECKPOINT.fullmatch(path.name)) and (path / "trainer_state.json").is_file()
+            if (match := _CHECKPOINT.fullmatch(path.name)) and all((path / name).is_file() for name in _WHOLE)
         ]
         return max(((step, path) for step, path in found if least <= step <= most), default=(0, None))[1]
 
@@ -117,7 +117,10 @@ class Phases:
         start, end = number * self.steps, (number + 1) * self.steps
         begin = self.latest(start, end)
         if start and begin is None:
-            raise RunError(f"{self.checkpoint(start)} is gone: the {self.name} cannot go on from phase {number - 1}")
+            raise RunError(
+                f"{self.checkpoint(start)} is gone or lacks one of {', '.join(_WHOLE)}: the {self.name} cannot go on from "
+                f"phase {number - 1}; put it back from a copy, or start in a new folder"
+            )
         if begin == self.checkpoint(end):  # killed after it was saved, and before that was noted
             load_weights(self.trainer, begin)
         else:

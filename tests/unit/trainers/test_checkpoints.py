@@ -137,6 +137,24 @@ def test_damage_is_found_before_anything_is_restored(tmp_path: Path) -> None:
             load_parts(tmp_path, parts)
 
 
+def test_a_file_of_the_trainer_that_is_gone_is_not_gone_on_without(tmp_path: Path) -> None:
+    """Transformers would: without optimizer.pt it begins with fresh moments, without rng_state.pth with other noise."""
+    for step in (4, 8):
+        checkpoint = tmp_path / f"checkpoint-{step}"
+        (checkpoint / "global_step").mkdir(parents=True)
+        for name in ("optimizer.pt", "rng_state.pth", "global_step/shard.pt"):
+            (checkpoint / name).write_text("x")
+        save_parts(checkpoint, {"box": Box(step).part}, step)
+        assert read_manifest(checkpoint)["beside"] == ["global_step/shard.pt", "optimizer.pt", "rng_state.pth"]
+    assert latest_checkpoint(tmp_path) == checkpoint
+    (checkpoint / "optimizer.pt").unlink()
+    box = Box()
+    with pytest.raises(StoreCorrupt, match=r"optimizer.pt is gone, .* resume from the checkpoint before this one"):
+        load_parts(checkpoint, {"box": box.part})
+    assert box.value is None
+    assert latest_checkpoint(tmp_path) == tmp_path / "checkpoint-4"
+
+
 def test_other_parts_or_none_are_told_of(tmp_path: Path) -> None:
     box = Box(1)
     with pytest.raises(RunError, match="holds no state of MetaGym"):

@@ -215,6 +215,20 @@ def test_a_run_that_dies_between_a_checkpoint_and_its_note_does_not_train_twice(
         assert play.asking.calls + play.solving.calls < 10, "a phase that had ended was trained again"
 
 
+@pytest.mark.parametrize("name", ["optimizer.pt", pytest.param("rng_state.pth", marks=pytest.mark.slow)])
+def test_a_checkpoint_that_lacks_a_file_is_not_gone_on_from(tmp_path: Path, name: str) -> None:
+    """Transformers would begin with fresh moments, or other noise, and say nothing."""
+    with easy_play(tmp_path) as play:
+        play.run(4)  # the challenger's second phase has begun from its first one's end
+        before = rewards(play)
+    (tmp_path / "solver" / "checkpoint-3" / name).unlink()
+    with easy_play(tmp_path) as play:
+        play.run(1)
+        with pytest.raises(RunError, match=f"checkpoint-3 is gone or lacks .*{name}.*the solver cannot go on"):
+            play.run()
+        assert rewards(play) == before, "nothing was trained"
+
+
 def test_a_second_run_in_the_same_folder_is_kept_out(tmp_path: Path) -> None:
     with easy_play(tmp_path), pytest.raises(StoreLocked):
         easy_play(tmp_path)
