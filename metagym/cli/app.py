@@ -14,7 +14,22 @@ import typer
 from rich.console import Console
 
 from metagym import __version__
-from metagym.cli import check, compare, evaluate, ict, models, new, play, sandbox, search, sesa, show, skills, spade, view
+from metagym.cli import (
+    check,
+    compare,
+    evaluate,
+    ict,
+    models,
+    new,
+    play,
+    sandbox,
+    search,
+    sesa,
+    show,
+    skills,
+    spade,
+    view,
+)
 from metagym.errors import MetaGymError
 
 app = typer.Typer(

@@ -6,8 +6,8 @@
         page.press("Tab"); page.evaluate("document.activeElement.textContent")
         page.requests, page.complaints          # every address that was asked for; errors, violations, exceptions
 
-The browser has no network: every name but 127.0.0.1 is not found, and a proxy that nobody runs stands before the rest. What
-a page asks for is recorded before it is sent, so a request that would have gone out is seen all the same.
+The browser has no network: every name but 127.0.0.1 is not found, and a proxy that nobody runs stands before the rest.
+What a page asks for is recorded before it is sent, so a request that would have gone out is seen all the same.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Browser:
         page.send("Page.setLifecycleEventsEnabled", {"enabled": True})
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         page.send("Emulation.setDeviceMetricsOverride", size)
-        page.send("Page.addScriptToEvaluateOnNewDocument", {"source": "window.pwned = []; window.alert = (x) => pwned.push(x)"})
+        spy = "window.pwned = []; window.alert = (x) => pwned.push(x)"
+        page.send("Page.addScriptToEvaluateOnNewDocument", {"source": spy})
         return page
 
     def send(self, method: str, parameters: dict[str, Any] | None = None, session: str = "") -> Any:
@@ -90,7 +91,9 @@ class Browser:
             self._count += 1
             number = self._count
             waiting = self._answers[number] = queue.Queue()
-            told = {"id": number, "method": method, "params": parameters or {}, **({"sessionId": session} if session else {})}
+            told = {"id": number, "method": method, "params": parameters or {}}
+            if session:
+                told["sessionId"] = session
             os.write(self._out, json.dumps(told).encode() + b"\0")
         answer = waiting.get(timeout=PATIENCE_S)
         assert "error" not in answer, f"{method}: {answer['error']}"

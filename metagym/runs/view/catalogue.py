@@ -19,9 +19,8 @@ from metagym.runs.evals_results import is_eval
 from metagym.runs.folder import MANIFEST, RECORDS, read_manifest
 from metagym.runs.report.frame import part
 from metagym.runs.report.text import visible
-from metagym.runs.results import BATCH, EVAL, Results, prompt_step
+from metagym.runs.results import BATCH, EVAL, PromptStep, Results, prompt_step
 from metagym.runs.results import Played as PlayedEpisode
-from metagym.runs.results import PromptStep
 from metagym.runs.sesa_results import is_sesa, is_sesa_eval
 from metagym.runs.spade_results import is_spade
 from metagym.runs.view.records import PromptLine, RecordFile, Row

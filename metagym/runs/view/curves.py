@@ -1,7 +1,8 @@
 """Curves of several runs side by side: those that mean the same in one figure, the others apart, with what differs.
 
 Two curves mean the same where everything but models, prompts and seeds is equal: for ICT what `metagym compare` wants
-equal and the set of held-out tasks, for SPADE what decides win rate and regret, for SESA material, scoring and rollouts.
+equal and the set of held-out tasks, for SPADE what decides win rate and regret, for SESA material, scoring and
+rollouts.
 """
 
 from __future__ import annotations
@@ -155,12 +156,15 @@ def _spade(run: Run) -> list[Line]:
     results = spade_results(run)
     config = run.manifest.get("config")
     likeness = {name: config.get(name) if isinstance(config, Mapping) else None for name in _SPADE}
-    points = [point for point in results.points]
+    points = results.points
+    plain = tuple((point.round, point.plain) for point in points)
+    hinted = tuple((point.round, point.hinted) for point in points)
+    regret = tuple((point.round, point.regret) for point in points)
     made = [
-        Line(run.id, run.name, "win rate without the hint", "round", tuple((p.round, p.plain) for p in points), likeness),
-        Line(run.id, run.name, "win rate with the hint", "round", tuple((p.round, p.hinted) for p in points), likeness),
-        Line(run.id, run.name, "regret", "round", tuple((p.round, p.regret) for p in points), likeness, (-1.05, 1.05)),
-    ]  # fmt: skip
+        Line(run.id, run.name, "win rate without the hint", "round", plain, likeness),
+        Line(run.id, run.name, "win rate with the hint", "round", hinted, likeness),
+        Line(run.id, run.name, "regret", "round", regret, likeness, (-1.05, 1.05)),
+    ]
     return [line for line in made if line.points]
 
 

@@ -1,4 +1,4 @@
-"""What the pages of single things show: an episode's facts, a program with its kin, a refused attempt, a card's life."""
+"""What the pages of single things show: an episode's facts, a program with its kin, a refused attempt, a card."""
 
 from __future__ import annotations
 
@@ -147,9 +147,8 @@ def card(run: Run, id_: str) -> dict[str, Any]:
         raise UnknownName("the run has no such card")
     entry = results.entries.get(id_)
     names = ("description", "trigger", "anti_pattern", "query_template", "category", "notes", "question")
-    fields = [] if entry is None else [
-        (name.replace("_", " "), visible(getattr(entry.card, name), 4_000)) for name in names if getattr(entry.card, name)
-    ]  # fmt: skip
+    texts = {} if entry is None else {name: getattr(entry.card, name) for name in names}
+    fields = [(name.replace("_", " "), visible(text, 4_000)) for name, text in texts.items() if text]
     slots = [slot for slot in results.slots if slot.attempt is not None and id_ in slot.attempt.skills.ids]
     events, unread = _events(run, id_)
     return {
@@ -182,13 +181,12 @@ def _versions(entries: Any, id_: str) -> list[dict[str, str]]:
         return []
     found = [("made from", one) for one in entry.card.parents]
     found += [("took in", one) for one in entry.absorbed]
-    found += [("took the place of", one) for one, other in entries.items() if other.replaced_by == id_ and one not in entry.absorbed]  # fmt: skip
+    before = [one for one, other in entries.items() if other.replaced_by == id_ and one not in entry.absorbed]
+    found += [("took the place of", one) for one in before]
     if entry.replaced_by:
         found.append((f"{entry.status}: its place took", entry.replaced_by))
-    return [
-        {"how": how, "id": one, "text": visible(entries[one].card.description, 200) if one in entries else "not in this bank"}
-        for how, one in found
-    ]  # fmt: skip
+    texts = {one: entries[one].card.description if one in entries else "not in this bank" for _, one in found}
+    return [{"how": how, "id": one, "text": visible(texts[one], 200)} for how, one in found]
 
 
 def _events(run: Run, id_: str) -> tuple[list[tuple[str, str]], str]:

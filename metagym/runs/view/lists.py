@@ -3,8 +3,9 @@
 Every list has one form, so that one small script draws all of them:
 
     {"rows": [{"href": ..., "id": ..., "cells": [text or {"t": text, "c": class, "s": small text}, ...]}, ...],
-     "total": rows that pass the filter, "all": rows there are, "offset": of the first one, "facets": {name: [[value, count], ...]},
-     "version": changes when the list may have changed, "reading": share of the records read, or null}
+     "total": rows that pass the filter, "all": rows there are, "offset": of the first one, "limit": rows of a part,
+     "facets": {name: [[value, count], ...]}, "version": changes when the list may have changed,
+     "reading": share of the records read, or null}
 
 Texts are bounded and have visible characters only; the script puts them into text nodes.
 """

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from metagym.errors import BadInput, MetaGymError, UnknownName
-from metagym.runs.report.frame import part, shown_manifest, templates
+from metagym.runs.report.frame import shown_manifest, templates
 from metagym.runs.report.page import prompt_view, report_values
 from metagym.runs.report.sesa import evaluation_values, sesa_values
 from metagym.runs.report.spade import spade_values, tree_nodes
@@ -19,6 +19,7 @@ from metagym.runs.view import details
 from metagym.runs.view.catalogue import Catalogue, Run, refuse_damaged, sentence
 from metagym.runs.view.curves import charts, sesa_results, spade_results
 from metagym.runs.view.lists import attempts, result
+from metagym.runs.view.records import PromptLine
 from metagym.runs.view.tables import eval_table
 
 TURNS = 200
@@ -27,6 +28,8 @@ TEXT = 20_000
 """Characters of one text that are shown."""
 STEPS = 40
 """Prompts on one page."""
+MAX_OFFERED = 2_000
+"""Prompts that can be chosen from in a list; others have their addresses."""
 MAX_COMPARED = 24
 """Runs that are compared at once."""
 
@@ -105,8 +108,8 @@ def list_page(name: str, title: str, columns: list[str]) -> Callable[[Catalogue,
     """A page that is one list, drawn by the script."""
 
     def page(catalogue: Catalogue, run: Run, query: Query) -> str:
-        source = f"/api/run/{run.id}/{name}"
-        return render("list", **_of(run, page_title=f"{title} - {run.name}", heading=title, columns=columns, source=source) | {"at": name})  # fmt: skip
+        told = {"heading": title, "columns": columns, "source": f"/api/run/{run.id}/{name}"}
+        return render("list", **_of(run, page_title=f"{title} - {run.name}", at=name, **told))
 
     return page
 
@@ -179,7 +182,7 @@ def prompts_page(catalogue: Catalogue, run: Run, query: Query) -> str:
             shown.append({"arm": told["arm"], "seed": line.step.seed, "html": html})
         before[place] = line.number
     return render("prompts", page_title=f"Prompts - {run.name}", **_of(
-        run, steps=shown, several=len({(line.step.arm, line.step.seed) for line in lines}) > 1, count=len(lines), start=start,
+        run, steps=shown, several=len(before) > 1, count=len(lines), start=start,
         earlier=start - STEPS if start else None, later=start + STEPS if start + STEPS < len(lines) else None,
     ))  # fmt: skip
 
@@ -197,15 +200,21 @@ def diff_page(catalogue: Catalogue, query: Query) -> str:
         lines = as_lines(new, TEXT) if old == new else diff(old, new, TEXT)
     for run in catalogue.runs():
         run.refresh(0.05)
-    offered = [
-        {"name": run.name, "prompts": [(f"{run.id}:{line.number}", details.prompt_name(line)) for line in run.records.prompts[:500]]}
-        for run in catalogue.runs()
-        if run.records.prompts
-    ][:200]  # fmt: skip
+    with_prompts = [run for run in catalogue.runs() if run.records.prompts]
+    most = max(2, MAX_OFFERED // max(len(with_prompts), 1))
+    offered = [(run.name, [(f"{run.id}:{line.number}", details.prompt_name(line)) for line in _spread(run, most)])
+               for run in with_prompts[:MAX_OFFERED]]  # fmt: skip
     added, removed = (0, 0) if lines is None else (sum(line.op == op for line in lines) for op in "+-")
     same = lines is not None and sides[0]["text"] == sides[1]["text"]  # type: ignore[index]
     return render("diff", page_title="Compare prompts", a=sides[0], b=sides[1], lines=lines, offered=offered,
                   added=added, removed=removed, same=same, chosen=(query.get("a", ""), query.get("b", "")))  # fmt: skip
+
+
+def _spread(run: Run, most: int) -> list[PromptLine]:
+    """At most so many prompts of a run, its first and its last among them."""
+    lines = run.records.prompts[:]
+    step = max(1, -(-len(lines) // most))
+    return [*lines[:-1][::step], *lines[-1:]]
 
 
 def _side(catalogue: Catalogue, told: str) -> dict[str, Any] | None:
@@ -228,10 +237,10 @@ def compare_page(catalogue: Catalogue, query: Query) -> str:
     """
     runs = _compared(catalogue, query)
     made, without = charts(runs)
-    versions = sorted({f"{part(run.manifest, 'environment').get('python', '')} / {run.manifest.get('metagym')}" for run in runs})  # fmt: skip
     notes = list(without)
-    if len({run.manifest.get("metagym") for run in runs}) > 1:
-        notes.append(f"The runs were made by different versions (Python / MetaGym): {', '.join(versions)}.")
+    versions = sorted({str(run.manifest.get("metagym")) for run in runs if not run.fault})
+    if len(versions) > 1:
+        notes.append(f"The runs were made by different versions of MetaGym: {', '.join(versions)}.")
     names = ",".join(run.id for run in runs)
     shown = [
         {

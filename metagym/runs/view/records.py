@@ -1,10 +1,10 @@
 """A run's ``records.jsonl`` read bit by bit, while it grows: episodes as rows without their turns, prompts, problems.
 
-A page over tens of thousands of episodes shows a hundred at a time, and opens one. So the turns are left on the disk: the
-file is held against its checksums line by line, and of each line only what a list needs is parsed. Where a record holds
-one episode, the bytes of its turns are cut out before parsing. That is sound because a quote inside a text of JSON is
-escaped: the bytes ``"turns":[`` and ``],"last_observation":`` can only be structure. Whatever does not fit this is parsed
-whole.
+A page over tens of thousands of episodes shows a hundred at a time, and opens one. So the turns are left on the disk:
+the file is held against its checksums line by line, and of each line only what a list needs is parsed. Where a record
+holds one episode, the bytes of its turns are cut out before parsing. That is sound because a quote inside a text of
+JSON is escaped: the bytes ``"turns":[`` and ``],"last_observation":`` can only be structure. Whatever does not fit
+this is parsed whole.
 
 A damaged line is kept as a problem with its number, and the other lines stay usable. Nothing here is ever written.
 """

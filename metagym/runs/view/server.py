@@ -2,12 +2,12 @@
 
 What stands between a run and the reader's browser:
 
-* It listens on 127.0.0.1, and answers only requests that name it so (``Host``): a page of another site whose name was made
-  to point here ("DNS rebinding") gets nothing.
+* It listens on 127.0.0.1, and answers only requests that name it so (``Host``): a page of another site whose name was
+  made to point here ("DNS rebinding") gets nothing.
 * It knows GET and HEAD. Addresses are matched against a fixed table; runs are named by digests and things in them by
   numbers, digests or ids that are looked up, so no part of an address ever becomes a path.
-* Every answer forbids the browser to load or run anything but our own files (Content-Security-Policy), to guess types, to
-  frame the page, and, where the browser knows Trusted Types, to make markup of a text at all.
+* Every answer forbids the browser to load or run anything but our own files (Content-Security-Policy), to guess types,
+  to frame the page, and, where the browser knows Trusted Types, to make markup of a text at all.
 """
 
 from __future__ import annotations
