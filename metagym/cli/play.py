@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from metagym.playing.session import Move, Session
 
+MOST_NUMBERS = 100
+"""An environment's own numbers of actions are looked for below this one."""
 HELP = """\
 Write an action, or its number in the list. Lines with a colon are orders:
   :actions    the legal actions again      :undo [n]   take back n actions (1)
@@ -183,9 +185,24 @@ class _Table:
         return line
 
     def _act(self, text: str) -> None:
-        legal = self._legal()
-        number = (_count(text) or 0) if text not in legal else 0
-        self._show(self.session.act(legal[number - 1] if 0 < number <= len(legal) else text))
+        legal, number = self._legal(), _count(text)
+        listed = self._numbers(legal)
+        self._show(self.session.act(text if text in legal or number is None else listed.get(number, text)))
+
+    def _numbers(self, legal: Sequence[str]) -> Mapping[int, str]:
+        """The legal actions by the number under which they are listed.
+
+        Where the environment itself reads numbers (FrozenLake: 0 to 3), its own are shown, so that one number never
+        means two actions; otherwise they are counted from 1. Where it has numbers for some of them only, none is shown.
+        """
+        family = getattr(self.session.env.unwrapped, "family", None)
+        if family is None or _meta(self.spec):
+            return dict(enumerate(legal, 1))
+        read = ((number, family.clean(str(number), legal).command) for number in range(MOST_NUMBERS))
+        own = {number: action for number, action in read if action in legal}
+        if set(own.values()) >= set(legal):
+            return own
+        return {} if own else dict(enumerate(legal, 1))
 
     def _legal(self) -> Sequence[str]:
         return () if self.session.done else tuple(self.session.last.info.get("admissible") or ())
@@ -245,6 +262,10 @@ class _Table:
     def _list(self) -> None:
         legal = self._legal()
         if legal:
-            width = len(str(len(legal)))
-            cells = [visible(f"{number:>{width}} {action}") for number, action in enumerate(legal, 1)]
+            numbers = {action: number for number, action in self._numbers(legal).items()}
+            width = len(str(max(numbers.values(), default=0)))
+            cells = [
+                visible(f"{numbers[action]:>{width}} {action}" if numbers.get(action, action) != action else action)
+                for action in legal
+            ]
             self.console.print(Padding(Columns(cells, padding=(0, 3), column_first=True), (0, 0, 0, 2)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,25 @@ def test_actions_numbers_and_undo(play: Play) -> None:
     assert "(read as: red)" in lines and lines.count("Wrong.") == 3
     assert lines[-3:] == ["Right.", "reward +1", "solved: terminated after 2 steps, return 1"]
     assert "  1 red   2 green   3 blue" in lines
+
+
+def test_where_the_environment_reads_numbers_they_are_its_own(play: Play) -> None:
+    done = play("FrozenLake", "--task", "firm/0", lines="jump\n2\n")
+    assert "its number, 0 to 3" in done.out and "  0 left   1 down   2 right   3 up" in done.out
+    assert done.out.rsplit("You are at ", 1)[1].startswith(
+        "row 0, column 1."
+    )  # 2 is right, the second in the list is down
+    assert "  0 [0]   1 [1]   2 [2]" in play("Games", "--option", "games=TicTacToe", "--option", "seat=0").out
+
+
+def test_where_only_some_actions_have_numbers_none_is_counted(play: Play) -> None:
+    def clean(command: str, legal: Sequence[str] | None) -> families.Cleaned:
+        return families.clean_command({"1": "blue"}.get(command, command), legal)
+
+    metagym.register_family(dataclasses.replace(guess_family(), name="Some", clean=clean), namespace="Tests")
+    done = play("Some", "--task", "train-1", lines="2\n1\n")  # train-1 is green
+    assert "  red   green   blue" in done.out and done.out.count("Wrong.") == 2
+    assert "solved" in play("Some", "--task", "train-2", lines="1\n").out  # whose guess is blue
 
 
 def test_history_actions_help_and_what_is_not_known(play: Play) -> None:
