@@ -84,6 +84,7 @@ CANCEL = "cancel"
 SPOKEN = {"yes": "y", "no": "n", "quit": "q", "all": "a"}
 """Words for the keys that answer a yes-or-no question."""
 _IDLE_WORDS = frozenset("the a an my to towards toward in on at from up with and it door direction of".split())
+_THING = re.compile(r"\S - ")
 _HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 _MARKS = re.compile(r"[\"'`*_<>\[\](){}“”‘’«».,:;!?]")
 
@@ -169,6 +170,29 @@ def _starts_with_letter(rest: list[tuple[str, str]]) -> bool:
     )
 
 
+def thing(letter: str, name: str) -> str:
+    """A thing as it is listed for an answer, in the manner of NetHack's menus: ``f - an apple``."""
+    return f"{letter} - {name}"
+
+
+def named_thing(words: str, listed: Sequence[str]) -> str | None:
+    """The listed thing that an answer names: by its letter, or by words of its name; of several that fit the newest.
+
+    Args:
+        words: The answer. Case, articles and small words do not count in a name; a letter has its own case.
+        listed: The answers as they are listed, the newest thing last.
+
+    Returns:
+        The thing as it is listed; None where there is none.
+    """
+    things = [answer for answer in listed if _THING.match(answer)]
+    if len(words) == 1:
+        return next((found for found in things if found[0] == words), None)
+    wanted = [word for word in words.lower().split() if word not in _IDLE_WORDS]
+    fitting = [found for found in things if all(word in _THING.sub("", found).lower() for word in wanted)]
+    return fitting[-1] if wanted and fitting else None
+
+
 def clean(command: str, admissible: Sequence[str] | None) -> Cleaned:
     """From what a model wrote to the one command that the game gets.
 
@@ -176,7 +200,8 @@ def clean(command: str, admissible: Sequence[str] | None) -> Cleaned:
     2. Otherwise the first line counts; what `parse` reads is sent in its listed form ("Go north!" is ``step north``).
     3. What is equal to a listed answer when case, quotes and a full stop are left out is that answer (the game may be
        asking a question).
-    4. Where a question is open, "yes" is ``y`` and "step east" is ``east``, and a command is no answer.
+    4. Where a question is open, "yes" is ``y``, "step east" is ``east`` and "the apple" is ``f - an apple`` (see
+       `named_thing`); a thing's letter is sent as it is, and a command is no answer.
     5. Anything else is sent after these steps all the same, and the environment answers it.
 
     Nothing is snapped to a nearest command.
@@ -196,7 +221,11 @@ def clean(command: str, admissible: Sequence[str] | None) -> Cleaned:
     found = parse(plain.command)
     if admissible is not None and CANCEL in admissible:
         said = SPOKEN.get(plain.command.lower()) or (found.direction if found is not None else "")
-        return Cleaned(said, Repair.REPAIRED) if said in admissible else Cleaned(plain.command, Repair.INVALID)
+        if said not in admissible:
+            said = named_thing(plain.command, admissible) or ""
+            if said and plain.command == said[0]:
+                return Cleaned(plain.command, Repair.EXACT if plain.command == command else Repair.REPAIRED)
+        return Cleaned(said, Repair.REPAIRED) if said else Cleaned(plain.command, Repair.INVALID)
     if found is None:
         return Cleaned(plain.command, Repair.INVALID)
     text = str(found)

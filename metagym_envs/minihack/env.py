@@ -200,7 +200,7 @@ class MiniHackGame(gymnasium.Env[str, str]):
         question, command = self._open
         key = questions.typed_answer(action, question, self._items)
         if key is None:
-            return f"{question.text} Answer with one of: {', '.join(questions.answers(question))}.", 0.0
+            return f"{question.text} Answer with one of: {', '.join(questions.answers(question, self._items))}.", 0.0
         self._open = None
         reward = game.press(key)
         if key == questions.ESCAPE:
@@ -252,7 +252,7 @@ class MiniHackGame(gymnasium.Env[str, str]):
     def _admissible(self) -> tuple[str, ...]:
         """Commands that make sense here and now, in a stable order."""
         if self._open is not None:
-            return questions.answers(self._open[0])
+            return questions.answers(self._open[0], self._items)
         doors = [seen.way for seen in self._near if seen.steps == 1 and seen.what == "closed door"]
         found = list(_MOVES)
         for verb in self._verbs:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metagym_envs.minihack.commands import CANCEL, DIRECTIONS, MOVES, SPOKEN, Command, parse
+from metagym_envs.minihack.commands import CANCEL, DIRECTIONS, MOVES, SPOKEN, Command, named_thing, parse, thing
 
 ESCAPE = 27
 """The key that gives up a question."""
@@ -103,15 +103,18 @@ def answer(question: Question, command: Command, items: Sequence[Item], automati
     return ord("y") if automatic else None
 
 
-def answers(question: Question) -> tuple[str, ...]:
-    """The answers that an actor may give, as they are listed."""
+def answers(question: Question, items: Sequence[Item] = ()) -> tuple[str, ...]:
+    """The answers that an actor may give, as they are listed; things with their letter and their name."""
     if question.kind == "direction":
         return (*DIRECTIONS, CANCEL)
+    if question.kind == "item":
+        names = {item.letter: item.name for item in items}
+        return (*(thing(letter, names[letter]) if letter in names else letter for letter in question.offered), CANCEL)
     return (*question.offered, CANCEL)
 
 
 def typed_answer(text: str, question: Question, items: Sequence[Item]) -> int | None:
-    """The key for an actor's own answer; None where it answers nothing."""
+    """The key for an actor's own answer, one of those that are offered; None where it answers nothing."""
     said = text.strip()
     low = said.lower().strip(".!\"'")
     if low in (CANCEL, "escape", "esc", "nothing"):
@@ -122,5 +125,8 @@ def typed_answer(text: str, question: Question, items: Sequence[Item]) -> int | 
     if question.kind == "yes":
         letter = SPOKEN.get(low, low)
         return ord(letter) if letter in question.offered else None
-    letter = find_item(said, items, question.offered) or find_item(low, items, question.offered) or ""
-    return ord(letter) if letter else None
+    if said in question.offered:
+        return ord(said)
+    listed = answers(question, items)
+    named = said if said in listed else named_thing(said.strip(".!\"'"), listed)
+    return ord(named[0]) if named else None

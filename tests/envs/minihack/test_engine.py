@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import weakref
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -128,9 +130,40 @@ def test_questions_are_left_to_the_actor_on_request() -> None:
     env.step("run northwest")
     env.step("pickup")
     text, *_, info = env.step("read")
-    assert text.startswith("What do you want to read? [f or ?*]") and info["admissible"] == ("f", "cancel")
+    assert text.startswith("What do you want to read? [f or ?*]")
+    listed, cancel = info["admissible"]
+    assert listed.startswith("f - ") and "scroll" in listed and cancel == "cancel"
     *_, terminated, _, info = env.step("f")
     assert terminated and info["success"]
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("said", "repair"),
+    [("f", "exact"), ("the scroll", "repaired"), ("banana", "invalid"), ("read f", "invalid")],
+)
+def test_an_answer_in_words_is_labelled_as_the_engine_takes_it(said: str, repair: str) -> None:
+    env = gymnasium.make("MetaGym/MiniHack-v0", levels=["Read-Fixed"], prompts="text", disable_env_checker=True)
+    env.reset(seed=0, options={"task": env.unwrapped.family.task_set("train")[0].id})
+    for action in ("run northwest", "pickup", "read"):
+        env.step(action)
+    _, reward, terminated, _, info = env.step(said)
+    assert info["repair"] == repair and terminated is (repair != "invalid") and (reward == 1.0) is terminated
+    env.close()
+
+
+@needs_engine
+def test_a_closed_game_is_freed_without_the_help_of_the_collector() -> None:
+    env = MiniHackGame(find_level("Room-5x5"))
+    env.reset(seed=0)
+    assert env._game is not None
+    kept = [weakref.ref(env._game._base), weakref.ref(env._game._base.nethack)]
+    gc.disable()
+    try:
+        env.close()
+        assert [ref() for ref in kept] == [None, None]
+    finally:
+        gc.enable()
 
 
 @needs_engine

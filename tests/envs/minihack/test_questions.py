@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from metagym_envs.minihack.commands import Command
+from metagym.episodes import Repair
+from metagym_envs.minihack.commands import Command, clean
 from metagym_envs.minihack.questions import (
     ESCAPE,
     Item,
@@ -63,12 +64,40 @@ def test_a_line_of_text_is_never_given() -> None:
 
 def test_actors_answer_in_letters_names_and_words() -> None:
     item, yes, way = read_question(EAT), read_question(FLOOR), read_question("In what direction? ")
-    assert typed_answer("f", item, ITEMS) == ord("f") and typed_answer("the Apple", item, ITEMS) is None
-    assert typed_answer("red apple", item, ITEMS) == ord("g")
+    assert typed_answer("f", item, ITEMS) == ord("f") and typed_answer("the Red Apple", item, ITEMS) == ord("g")
+    assert typed_answer("red apple", item, ITEMS) == ord("g") and typed_answer("f - an apple", item, ITEMS) == ord("f")
+    assert typed_answer("club", item, ITEMS) is None and typed_answer("a", item, ITEMS) is None  # not offered
+    assert typed_answer("the", item, ITEMS) is None and typed_answer("-", item, ITEMS) is None
     assert typed_answer("Yes", yes, ITEMS) == ord("y") and typed_answer("maybe", yes, ITEMS) is None
     assert typed_answer("northwest", way, ITEMS) == ord("y") and typed_answer("up", way, ITEMS) is None
     assert {typed_answer("cancel", question, ITEMS) for question in (item, yes, way)} == {ESCAPE}
-    assert answers(item) == ("f", "g", "cancel") and "south" in answers(way)
+    assert answers(item, ITEMS) == ("f - an apple", "g - a red apple", "cancel") and "south" in answers(way)
+    assert answers(read_question("What do you want to wield? [- a or ?*] "), ITEMS)[:2] == ("-", f"a - {ITEMS[0].name}")
+
+
+OFFERED = answers(read_question(EAT), ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("said", "sent", "repair"),
+    [
+        ("f", "f", Repair.EXACT),
+        ("f - an apple", "f - an apple", Repair.EXACT),
+        ("cancel", "cancel", Repair.EXACT),
+        ("`f`", "f", Repair.REPAIRED),
+        ("the red apple", "g - a red apple", Repair.REPAIRED),
+        ("Apple.", "g - a red apple", Repair.REPAIRED),
+        ("club", "club", Repair.INVALID),
+        ("all", "all", Repair.INVALID),
+        ("eat apple", "eat apple", Repair.INVALID),
+        ("z", "z", Repair.INVALID),
+        ("F", "F", Repair.INVALID),
+        ("the", "the", Repair.INVALID),
+    ],
+)
+def test_an_answer_is_labelled_as_what_the_game_makes_of_it(said: str, sent: str, repair: Repair) -> None:
+    assert clean(said, OFFERED) == (sent, repair)
+    assert (typed_answer(sent, read_question(EAT), ITEMS) is None) == (repair is Repair.INVALID)
 
 
 def test_the_newest_of_several_things_is_meant() -> None:
