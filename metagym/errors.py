@@ -71,6 +71,14 @@ class DeadlineExceeded(HostError, TimeoutError):
     """A model call or an environment call ran past its deadline."""
 
 
+class NodeLost(HostError):
+    """The worker that an environment or a program lived on is gone; what was played there can be played again."""
+
+
+class ClusterError(HostError):
+    """A cluster cannot be used: not there, of other versions, or without room; the message names which."""
+
+
 class BadTransition(MetaGymError, ValueError):
     """An environment returned what is no Gymnasium transition (non-finite reward, non-text observation)."""
 

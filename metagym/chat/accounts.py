@@ -188,6 +188,13 @@ class Ledger:
             account.cached += 1
             _note(account, reply)
 
+    def note_elsewhere(self, seat: str, usage: Usage) -> None:
+        """Books calls that another process made and paid."""
+        with self._lock:
+            account = self.account(seat)
+            account.usage = account.usage + usage
+            self._spent.add(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.cost)
+
     def _over(self, tokens: int, cost: float, reserved: _Sum) -> str | None:
         """Which limit one more call would pass, in words; None if it fits."""
         spent, budget = self._spent, self.budget
@@ -286,6 +293,10 @@ class Accounted(Layer):
         finally:  # also when the call is cancelled: a reservation left behind would block the others for good
             self.ledger.settle(seat, tokens, most, reply)
         return reply
+
+    def book(self, usage: Usage) -> None:
+        """Books what another process asked of the same model."""
+        self.ledger.note_elsewhere(self._seat, usage)
 
     def _priced(self, usage: Usage) -> Usage:
         return replace(usage, cost=usage.prompt_tokens * self._price_in + usage.completion_tokens * self._price_out)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +85,25 @@ def load(
     prices = (read.params.get("price_in"), read.params.get("price_out"))
     model = _layered(model, seat, cache, cache_mode, budget, prices, always_account=read.scheme != "python")
     settings = {name: read.params[name] for name in ("temperature", "max_tokens") if name in read.params}
-    return Overridden(model, **settings) if settings else model
+    if settings:
+        model = Overridden(model, **settings)
+    with contextlib.suppress(TypeError):  # a model of one's own may take no weak reference
+        _origins[model] = spec, seat, seed
+    return model
+
+
+_origins: weakref.WeakKeyDictionary[ChatModel, tuple[str, str, int]] = weakref.WeakKeyDictionary()
+
+
+def origin_of(model: ChatModel) -> tuple[str, str, int] | None:
+    """Spec, seat and seed that a model was loaded from, so that another process can load it too.
+
+    None for stand-ins, wanderers, and what was no spec: those are sent as they are.
+    """
+    try:
+        return _origins.get(model)
+    except TypeError:
+        return None
 
 
 def _from_object(thing: Any) -> ChatModel:

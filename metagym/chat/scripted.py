@@ -28,6 +28,10 @@ class Scripted:
         # Replies are immutable and scripts repeat themselves: building one costs more than all the rest of a call.
         self._reply = lru_cache(maxsize=1024)(self._build)
 
+    def __reduce__(self) -> Any:
+        """Copies in other processes have a memory of their own."""
+        return type(self), (self._call, self._id, self._backend)
+
     @property
     def id(self) -> str:
         """Name of the model."""

@@ -7,9 +7,9 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from metagym.errors import BadInput, BadTransition, DeadlineExceeded, HostError
 from metagym.families import Family
@@ -58,6 +58,25 @@ class HostPool(Protocol):
 
     async def close(self) -> None:
         """Ends all workers."""
+        ...
+
+
+@runtime_checkable
+class EpisodePool(HostPool, Protocol):
+    """A pool whose workers can be lost, and may play whole episodes.
+
+    Attributes:
+        replays: How often an episode that is lost with its worker (`NodeLost`) is played anew.
+    """
+
+    replays: int
+
+    def player(self, model: Any, family: Family) -> Callable[[Any], Awaitable[Any]] | None:
+        """What plays a `metagym.playing.episode.Job` of this model as a whole; None where the model is asked from here.
+
+        Raises:
+            BadInput: The workers cannot ask this model.
+        """
         ...
 
 
@@ -285,12 +304,15 @@ class LocalPool:
         """Nothing outlives its episode."""
 
 
+_FORMS = "hosts is 'inline', 'thread', 'process', 'process:<n>', 'ray', 'ray:<address>' or a pool"
+
+
 def make_pool(hosts: str | HostPool | None, family: Family, deadline: float) -> tuple[HostPool, bool]:
     """The pool for a setting.
 
     Args:
         hosts: None (what the family asks for), ``"inline"``, ``"thread"``, ``"process"``, ``"process:4"`` (four
-            workers), or a pool, which stays the caller's.
+            workers), ``"ray"`` or ``"ray:<address>"`` (a cluster's workers), or a pool, which stays the caller's.
         family: Whose environments will live there.
         deadline: Seconds for one open, reset or step.
 
@@ -299,10 +321,11 @@ def make_pool(hosts: str | HostPool | None, family: Family, deadline: float) -> 
 
     Raises:
         BadInput: Unknown setting, or a kind that the family does not allow.
+        MissingExtra, ClusterError: The cluster cannot be used.
     """
     if hosts is not None and not isinstance(hosts, str):
         if not callable(getattr(hosts, "host", None)):
-            raise BadInput(f"hosts is 'inline', 'thread', 'process', 'process:<n>' or a pool, got {hosts!r}")
+            raise BadInput(f"{_FORMS}, got {hosts!r}")
         return hosts, False
     kind, _, count = (hosts or family.host).partition(":")
     if kind in ("inline", "thread") and not count:
@@ -313,4 +336,8 @@ def make_pool(hosts: str | HostPool | None, family: Family, deadline: float) -> 
         from metagym.playing.processes import ProcessPool
 
         return ProcessPool(int(count) if count else None, deadline), True
-    raise BadInput(f"hosts is 'inline', 'thread', 'process', 'process:<n>' or a pool, got {hosts!r}")
+    if kind == "ray":
+        from metagym.playing.ray_cluster import ray_pool
+
+        return ray_pool(count or None, deadline=deadline), True
+    raise BadInput(f"{_FORMS}, got {hosts!r}")

@@ -7,219 +7,37 @@ number of workers: every sampling seed depends on the task and the turn alone.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from time import perf_counter
+from dataclasses import replace
 from typing import Any
 
 from metagym import chat, checks
 from metagym.chat import load
-from metagym.chat.scripted import Scripted
-from metagym.chat.types import ChatModel, Reply
-from metagym.episodes import Episode, Repair, Status, Turn, Usage
-from metagym.errors import (
-    BadInput,
-    BudgetExceeded,
-    CacheMiss,
-    ContextOverflow,
-    DeadlineExceeded,
-    StoreError,
-    TooManyFailures,
-)
-from metagym.families import Family, as_written, family_of, load_family
+from metagym.episodes import Episode, Status
+from metagym.errors import BadInput, NodeLost, TooManyFailures
+from metagym.families import Family, family_of, load_family
 from metagym.playing import sync
-from metagym.playing.actor import LINES, ActorSettings, Conversation
-from metagym.playing.hosts import Host, HostPool, InlineHost, make_pool
-from metagym.seeding import branch, check_seed, derive, named_branch
+from metagym.playing.actor import ActorSettings
+from metagym.playing.episode import FATAL, KEPT, Job, PlaySettings, play_kept
+from metagym.playing.hosts import EpisodePool, HostPool, make_pool
+from metagym.seeding import check_seed, derive, named_branch
 from metagym.tasks import Task
 
-# Failures of the whole, not of one episode: no other episode could go on either.
-FATAL = (BudgetExceeded, CacheMiss, StoreError)
-KEPT = ("engine", "seed_honoured", "scores", "final_answer")
-"""Facts of the last step's ``info`` that belong to an episode's record. ``scores``: further measures of the episode, name
--> number or None (not measured); ``final_answer``: the answer in the form in which answers are counted, for majorities."""
+__all__ = [
+    "FATAL",
+    "KEPT",
+    "MAX_PROMPT",
+    "PlaySettings",
+    "check_failures",
+    "check_prompt",
+    "episode_seed",
+    "play",
+    "play_async",
+]
+
 MAX_PROMPT = 100_000
 """Longest system prompt, in characters."""
-_turn = tuple.__new__  # builds a named tuple without its constructor, which would cost four times as much
-_YIELD_SECONDS = 0.005  # scripted models never wait; others get the loop at least this often
-
-
-@dataclass(frozen=True)
-class PlaySettings:
-    """How a batch is played.
-
-    Attributes:
-        max_steps: Cap on inner steps; None takes the family's.
-        concurrency: Episodes at once; None means all of them.
-        model_deadline: Seconds for one model call, retries and waiting included.
-        env_deadline: Seconds for one open, reset or step of an environment.
-        max_failures: Largest share of failed episodes (0 to 1) that a batch may have; above it the batch raises.
-        keep_admissible: Keep the legal actions of each turn in the record.
-        clean: Apply the family's cleaning rule; False sends commands as they were found in the replies.
-    """
-
-    max_steps: int | None = None
-    concurrency: int | None = None
-    model_deadline: float = 600.0
-    env_deadline: float = 60.0
-    max_failures: float = 0.5
-    keep_admissible: bool = False
-    clean: bool = True
-
-    def __post_init__(self) -> None:
-        """Checks the ranges."""
-        for name in ("max_steps", "concurrency"):
-            checks.settle(self, name, checks.whole, 1, none=True)
-        for name in ("model_deadline", "env_deadline"):
-            checks.settle(self, name, checks.number, 0, above=True)
-        checks.settle(self, "max_failures", checks.number, 0, 1)
-        for name in ("keep_admissible", "clean"):
-            checks.settle(self, name, checks.flag)
-
-
-class _Record:
-    """The episode while it is being played."""
-
-    def __init__(self, task: Task, seed: int, backend: str) -> None:
-        self.task, self.seed, self.backend = task, seed, backend
-        self.turns: list[Turn] = []
-        self.observation = ""
-        self.usages: list[Usage] = []
-        self.info: Mapping[str, Any] = {}
-        self.started = perf_counter()
-
-    def end(self, family: Family, status: Status, cause: str = "") -> Episode:
-        ret = math.fsum([turn.reward for turn in self.turns])  # the built-in sum rounds otherwise from Python 3.12 on
-        success = None
-        if status in (Status.OK, Status.TRUNCATED):
-            success = family.success(self.info, ret, bool(self.turns) and self.turns[-1].terminated)
-        return Episode(
-            task=self.task,
-            turns=tuple(self.turns),
-            last_observation=self.observation,
-            ret=ret,
-            success=success,
-            status=status,
-            cause=cause,
-            seed=self.seed,
-            backend=self.backend,
-            usage=Usage.total(self.usages),
-            info={name: self.info[name] for name in KEPT if name in self.info},
-            seconds=perf_counter() - self.started,
-        )
-
-
-async def _answer(call: Any, deadline: float) -> Reply:
-    """The reply of a model call within its deadline; one that needs no waiting costs no timer."""
-    try:
-        waiting = call.send(None)
-    except StopIteration as done:
-        return done.value
-    try:
-        async with asyncio.timeout(deadline) as timer:
-            return await _Resumed(call, waiting)
-    except TimeoutError as error:
-        if not timer.expired():
-            raise
-        raise DeadlineExceeded(f"the model did not answer within {deadline:g} s") from error
-
-
-class _Resumed:
-    """Awaits a coroutine that has been started by hand and waits for `waiting`."""
-
-    def __init__(self, call: Any, waiting: Any) -> None:
-        self.call, self.waiting = call, waiting
-
-    def __await__(self) -> Any:
-        call, waiting = self.call, self.waiting
-        while True:
-            try:
-                value = yield waiting
-            except BaseException as error:
-                step, argument = call.throw, error
-            else:
-                step, argument = call.send, value
-            try:
-                waiting = step(argument)
-            except StopIteration as done:
-                return done.value
-
-
-async def _episode(
-    record: _Record,
-    host: Host,
-    family: Family,
-    model: ChatModel,
-    system_prompt: str,
-    seat: ActorSettings,
-    settings: PlaySettings,
-    stopped: Sequence[Exception],
-) -> Episode:
-    """Plays one opened host to the end; failures of the episode become its status."""
-    cap = settings.max_steps or family.max_steps
-    clean = family.clean if settings.clean else as_written
-    sampling_seed = branch(record.seed, "actor")
-    form = family.answer or LINES
-    conversation = Conversation(system_prompt, family.instructions, seat, form.ask)
-    command, nothing = form.read, form.absent
-    take = host.take if type(host) is InlineHost else None  # one derived from it may step in another way
-    ask = model.start if type(model) is Scripted else model.chat
-    keep, count = record.turns.append, record.usages.append
-    keep_legal = settings.keep_admissible
-    await host.open(record.task)
-    observation, info = record.observation, record.info = await host.reset()
-    rested = perf_counter()
-    for number in range(cap):
-        if stopped:  # another episode met what ends them all
-            raise stopped[0]
-        legal = info.get("admissible")
-        conversation.observe(observation, legal)
-        reply = ask(conversation.request(sampling_seed(number), legal))
-        if reply.__class__ is not Reply:
-            reply = await _answer(reply, settings.model_deadline)
-        text = reply.text
-        conversation.answer(text)
-        count(reply.usage)
-        cleaned = clean(command(reply, legal), legal) if text is not None else None
-        last = number + 1 == cap
-        if cleaned is None or not cleaned.command:
-            # The documented rule: nothing is sent, nothing happens, the step counts.
-            after, reward, terminated, truncated, info = nothing, 0.0, False, last, info
-            action, repair = "", Repair.ABSENT
-        else:
-            action, repair = cleaned
-            after, reward, terminated, truncated, info = await host.step(action) if take is None else take(action)
-            truncated = truncated or (last and not terminated)
-        kept = tuple(legal) if keep_legal and legal is not None else None
-        keep(_turn(Turn, (observation, text, action, reward, terminated, truncated, repair, reply.absence, kept)))
-        observation, record.observation, record.info = after, after, info
-        if terminated:
-            return record.end(family, Status.OK)
-        if truncated:
-            return record.end(family, Status.TRUNCATED, "step cap" if last else "environment limit")
-        if (now := perf_counter()) - rested > _YIELD_SECONDS:
-            await asyncio.sleep(0)  # let other episodes, and Ctrl-C, have their turn
-            rested = now
-    raise AssertionError("unreachable: the last turn ends the episode")
-
-
-async def _guarded(record: _Record, pool: HostPool, family: Family, *rest: Any) -> Episode:
-    """One episode whose failures end it alone."""
-    host = pool.host(family)
-    try:
-        try:
-            return await _episode(record, host, family, *rest)
-        except ContextOverflow as error:
-            return record.end(family, Status.TRUNCATED, f"context: {error}")
-    except FATAL:
-        raise
-    except (Exception, SystemExit) as error:  # neither an engine nor a model may end the process that trains
-        return record.end(family, Status.ERROR, f"{type(error).__name__}: {error}")
-    finally:
-        # An inline host closes without waiting; elsewhere a cancelled episode must not leave its host open.
-        await (host.close() if type(host) is InlineHost else asyncio.shield(host.close()))
 
 
 async def play_async(
@@ -245,7 +63,7 @@ async def play_async(
         system_prompt: The actor's system prompt; sent byte for byte.
         family: The family of the tasks, or its registered name; by default the only registered one that they name.
         hosts: Where environments live: None (as the family asks), ``"inline"``, ``"thread"``, ``"process"``,
-            ``"process:4"``, or a pool of your own.
+            ``"process:4"``, ``"ray"`` or ``"ray:<address>"`` (docs/scale.md), or a pool of your own.
         concurrency: Episodes at once (short for the field of `settings`).
         seed: Root of the sampling seeds; an episode's own is derived from it and the task's key.
         max_steps: Cap on steps (short for the field of `settings`).
@@ -261,7 +79,7 @@ async def play_async(
     Raises:
         BadInput: Unusable arguments; nothing was played.
         TooManyFailures: More than ``settings.max_failures`` of the episodes failed; `episodes` holds them all.
-        BudgetExceeded, CacheMiss, StoreError: No episode could go on.
+        BudgetExceeded, CacheMiss, StoreError, ClusterError: No episode could go on.
     """
     tasks = _tasks_in(tasks)
     seed = check_seed(seed)
@@ -278,6 +96,7 @@ async def play_async(
     seat = seat or ActorSettings()
     model = load(actor, seat="actor", family=family)
     pool, ours = make_pool(hosts, family, settings.env_deadline)
+    elsewhere = pool.player(model, family) if isinstance(pool, EpisodePool) else None
     gate = asyncio.Semaphore(settings.concurrency or len(tasks))
 
     first_seed = named_branch(seed, "episode")
@@ -289,10 +108,10 @@ async def play_async(
             if stopped:
                 raise stopped[0]
             own = episode_seed(seed, task, attempt) if attempt else first_seed(task.key)
-            record = _Record(task, own, model.backend)
+            job = Job(task, own, system_prompt, seat, settings)
             try:
-                episode = await _guarded(record, pool, family, model, system_prompt, seat, settings, stopped)
-            except FATAL as error:
+                episode = await play_kept(job, model, family, pool, stopped, elsewhere)
+            except (*FATAL, NodeLost) as error:
                 stopped.append(error)
                 raise
         if on_episode is not None:
