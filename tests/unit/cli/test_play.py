@@ -62,9 +62,7 @@ def test_actions_numbers_and_undo(play: Play) -> None:
 def test_where_the_environment_reads_numbers_they_are_its_own(play: Play) -> None:
     done = play("FrozenLake", "--task", "firm/0", lines="jump\n2\n")
     assert "its number, 0 to 3" in done.out and "  0 left   1 down   2 right   3 up" in done.out
-    assert done.out.rsplit("You are at ", 1)[1].startswith(
-        "row 0, column 1."
-    )  # 2 is right, the second in the list is down
+    assert done.out.rsplit("You are at ", 1)[1].startswith("row 0, column 1.")
     assert "  0 [0]   1 [1]   2 [2]" in play("Games", "--option", "games=TicTacToe", "--option", "seat=0").out
 
 
