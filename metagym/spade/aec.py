@@ -111,7 +111,7 @@ class DesignerAgentAEC(TextAEC):
         """
         self.close()
         self.begin(seed, DESIGNER)
-        for name in self.agents:
+        for name in self.agents:  # from here on each move makes new infos: what somebody keeps is not to change
             self.infos[name]["role"] = name
         self.infos[DESIGNER]["instructions"] = self.instructions
         self.texts = {DESIGNER: brief_text(self.skill, None, Examples(), self.chance), AGENT: NOTHING_YET}
@@ -132,7 +132,7 @@ class DesignerAgentAEC(TextAEC):
         source = program_in(action) or action
         report = validate(source, settings=self.validation, cache=self._cache)
         self.report = of_setting(report, source, self.setting)
-        self.infos[DESIGNER] |= {"report": self.report.to_json()}
+        self.infos[DESIGNER] = self.infos[DESIGNER] | {"report": self.report.to_json()}
         if not self.report.ok:
             self.texts[DESIGNER] = f"Your program was refused: {self.report}"
             self._finish(evidence_of(self.report))
@@ -149,7 +149,7 @@ class DesignerAgentAEC(TextAEC):
         self._hint = judge(hint, "program", HintSettings()).text
         arms = (PLAIN,) if self._hint is None else (PLAIN, HINTED)
         self._plan = [(arm, seed, repeat) for arm in arms for seed in seeds for repeat in range(self.repeats)]
-        self.infos[AGENT] |= {
+        self.infos[AGENT] = self.infos[AGENT] | {
             "instructions": instructions_of(self.program, tools if isinstance(tools, list) else []),
             "tools": tools,
             "action_format": self.program.action_format,
@@ -202,7 +202,7 @@ class DesignerAgentAEC(TextAEC):
         self.outcomes.append(
             Outcome(seed, repeat, arm, self._return, success, steps=self._steps, invalid=self._invalid)
         )
-        self.infos[AGENT] |= {"success": success}
+        self.infos[AGENT] = self.infos[AGENT] | {"success": success}
         self._plan.pop(0)
         self._begin()
 
@@ -214,7 +214,7 @@ class DesignerAgentAEC(TextAEC):
             "repeat": repeat,
             "play": len(self.outcomes),
         }
-        self.infos[AGENT] |= {**shown_info(info), **where}
+        self.infos[AGENT] = self.infos[AGENT] | {**shown_info(info), **where}
 
     def _fail(self, error: Exception, arm: int, seed: int, repeat: int, steps: int) -> None:
         """The program failed in a play: its author is paid for that, the agent is not."""
@@ -231,7 +231,7 @@ class DesignerAgentAEC(TextAEC):
         paid = self.reward(evidence)
         self.rewards[DESIGNER] = float("nan") if paid.total is None else float(paid.total)
         found = evidence.regret
-        self.infos[DESIGNER] |= {
+        self.infos[DESIGNER] = self.infos[DESIGNER] | {
             "breakdown": paid.to_json(),
             "scored": paid.total is not None,
             "regret": None if found is None else found.to_json(),

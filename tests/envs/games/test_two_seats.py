@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import random
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ from metagym.playing.aec import EncodedAEC  # noqa: E402
 from metagym_envs.games.aec import GamesAEC  # noqa: E402
 from metagym_envs.games.engine import Table  # noqa: E402
 
+CHANCE = (
+    "Battleship", "Briscola", "GameOfPureStrategy", "GermanWhist", "KuhnPoker", "LiarsDice", "MemoryGame", "PigDice",
+)  # fmt: skip
+"""The games whose start or dice a seed decides."""
 TWO = sorted(name for name, game in GAMES.items() if game.seats == 2)
 
 
@@ -36,8 +41,32 @@ def table(name: str) -> Table:
 
 @pytest.mark.parametrize("name", TWO)
 def test_s37_the_text_view_keeps_its_books(name: str) -> None:
-    check_text_aec(lambda: GamesAEC(name), legal)
+    check_text_aec(lambda: GamesAEC(name), legal, chance=name in CHANCE)
     check_text_aec(lambda: GamesAEC(name))  # any text: ends by two moves that the rules forbid
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_s37_the_text_view_shows_and_pays_each_seat_what_the_table_does(name: str) -> None:
+    env, game, chance = GamesAEC(name), table(name), rng(5, "view")
+    env.reset(seed=5)
+    game.reset(5)
+    told: Counter[str] = Counter()
+    for agent in env.agent_iter():
+        _, reward, terminated, truncated, info = env.last()
+        told[agent] += reward
+        assert [env.observe(seat) for seat in env.agents] == [
+            game.text(number) for number, seat in enumerate(env.possible_agents) if seat in env.agents
+        ]
+        assert (terminated, truncated) == (game.over, False)
+        if terminated:
+            assert info["success"] == (game.paid(env.possible_agents.index(agent)) > 0)
+            env.step(None)
+            continue
+        assert agent == env.possible_agents[game.turn] and info["admissible"] == game.legal()
+        move = chance.choice(info["admissible"])
+        env.step(move)
+        game.act(move)
+    assert told == {seat: game.paid(number) for number, seat in enumerate(env.possible_agents)}
 
 
 @pytest.mark.parametrize("name", TWO)
