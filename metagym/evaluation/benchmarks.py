@@ -21,9 +21,10 @@ from metagym.strictjson import plain_json
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@:=-]{0,79}")
 """What benchmarks and models may be called: names stand in keys of records, between slashes."""
 
-PLACES = ("data", "valid", "test", "searcher", "path", "folder", "games")
+PLACES = ("data", "valid", "test", "searcher", "path", "folder", "games", "stand_in")
 """Options of families that name a place on this machine. What lies there is told by the family's `versions`, so that
-two machines with equal files in different folders can be compared."""
+two machines with equal files in different folders can be compared; and what a scripted stand-in does, which is a matter
+of the model."""
 
 
 def check_name(what: str, name: Any) -> str:
@@ -198,7 +199,8 @@ class Suite:
 
 Factory = Callable[..., Suite]
 _suites: dict[str, Factory | str] = {
-    name: f"metagym.evaluation.suites:{name}" for name in ("reasoning", "qa", "ict", "bfcl", "acebench")
+    **{name: f"metagym.evaluation.suites:{name}" for name in ("reasoning", "qa", "ict", "bfcl", "acebench")},
+    "games": "metagym.evaluation.games:games",
 }
 
 
@@ -228,11 +230,13 @@ def suite_names() -> tuple[str, ...]:
     return tuple(_suites)
 
 
-def load_suite(name: str, **options: Any) -> Suite:
+def load_suite(name: str, entrants: Mapping[str, str] | None = None, **options: Any) -> Suite:
     """Builds a registered suite.
 
     Args:
         name: A registered name.
+        entrants: Names and specs of the models that will play it, for a suite whose function has a parameter
+            ``entrants``: one in which models meet.
         **options: Keyword arguments of its function.
 
     Raises:
@@ -255,6 +259,8 @@ def load_suite(name: str, **options: Any) -> Suite:
         for option in options:
             if option not in known:
                 raise BadInput(f"suite {name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    if entrants is not None and "entrants" in known:
+        options["entrants"] = entrants
     found = factory(**options)
     if not isinstance(found, Suite):
         raise BadInput(f"the function of suite {name} returned {shown(found)}; it must return a Suite")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metagym.errors import BadInput
-from metagym.evaluation.benchmarks import PLACES, Benchmark, Sampling, Suite
+from metagym.evaluation.benchmarks import Benchmark, Sampling, Suite
 from metagym.qadata import DATASETS
 
 RG_GROUPS = ("Math", "Algorithmic", "Cognition", "Logic")
@@ -179,7 +179,6 @@ def bfcl(categories: Sequence[str] | str | None = None, **options: Any) -> Suite
                 "BFCL",
                 {"categories": [name], **options},
                 sampling=Sampling(0.0, 4096),
-                places=(*PLACES, "stand_in"),  # what a stand-in does changes no score
                 title=f"BFCL {name.removeprefix('multi_turn_').replace('_', ' ')}",
                 source="bfcl-eval, v4",
             )
