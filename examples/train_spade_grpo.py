@@ -88,7 +88,8 @@ def tiny_job(given: argparse.Namespace) -> Job:
     import torch
     from transformers.utils import logging
 
-    from metagym_trainers.tiny import locks, models
+    from metagym.spade.hosts import staged
+    from metagym_trainers.tiny import ladder, locks, models, twins
 
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # several threads on so small a model wait for each other
@@ -100,17 +101,17 @@ def tiny_job(given: argparse.Namespace) -> Job:
     training = SpadeTraining(
         config, generations=8, slots=6, hinted_slots=1, briefs=2, mix=False, designer_scale=8.0, edits=2
     )
-    stage = locks.twin_stage if given.play == "twin" else locks.staged
+    stage = twins.twin_stage if given.play == "twin" else staged
     core = SpadeCore(training, tokenizer, compiler=locks.compile_lock, editor=locks.edit_lock, stage=stage)
-    ladders = {"unhinted": locks.rungs(TINY_RUNGS), "hinted": locks.rungs(TINY_RUNGS, hinted=True)}
+    ladders = {"unhinted": ladder.rungs(TINY_RUNGS), "hinted": ladder.rungs(TINY_RUNGS, hinted=True)}
     pins = {digest_of(locks.lock_source(family, n))[:16]: n for family in locks.FAMILIES for n in range(1, 9)}
 
     def evaluate(trainer: Any, policy: Any) -> Scores:
         rows: Scores = {}
-        for name, ladder in ladders.items():
-            prompts = [rung.prompt for rung in ladder]
+        for name, rungs in ladders.items():
+            prompts = [rung.prompt for rung in rungs]
             answers = models.generate(trainer.model, tokenizer, prompts, max_tokens=locks.MOVES)
-            rows[name] = list(locks.climb(ladder, answers))
+            rows[name] = list(ladder.climb(rungs, answers))
         return rows
 
     def difficulty(line: dict[str, Any]) -> float | None:

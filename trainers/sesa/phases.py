@@ -118,8 +118,8 @@ class Phases:
         begin = self.latest(start, end)
         if start and begin is None:
             raise RunError(
-                f"{self.checkpoint(start)} is gone or lacks one of {', '.join(_WHOLE)}: the {self.name} cannot go on from "
-                f"phase {number - 1}; put it back from a copy, or start in a new folder"
+                f"{self.checkpoint(start)} is gone or lacks one of {', '.join(_WHOLE)}: the {self.name} cannot go on "
+                f"from phase {number - 1}; put it back from a copy, or start in a new folder"
             )
         if begin == self.checkpoint(end):  # killed after it was saved, and before that was noted
             load_weights(self.trainer, begin)

@@ -11,24 +11,21 @@ seven and eight pins are beyond every agent, hint or no hint, though their own s
 
 The filter for hints that give an answer away (`metagym.spade.leaks`) does not see through colours, and a hint of this
 world does tell a part of the answer: it stands in for the better player that a hint makes of a language model.
+
+`metagym_trainers.tiny.twins` plays locks without a sandbox, `metagym_trainers.tiny.ladder` measures who opens them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from random import Random
-from typing import Any
 
 from metagym.playing.actor import ActorSettings, Conversation
-from metagym.sandbox import SandboxPool, load
-from metagym.seeding import derive, rng
+from metagym.seeding import rng
 from metagym.spade.config import SpadeConfig
 from metagym.spade.designer import DesignerSettings, brief_text, request_for
 from metagym.spade.hints import inject
-from metagym.spade.hosts import PlayerSettings, Stage, staged
+from metagym.spade.hosts import PlayerSettings
 from metagym.spade.program import EnvProgram
 from metagym.spade.samplers import Examples
 from metagym.spade.seats import family_for
@@ -212,79 +209,6 @@ def lock_config(pay: str = "regret", *, seed: int = 0, plays: int = 4) -> SpadeC
     )
 
 
-# --- playing without a sandbox
-
-
-class _Twin:
-    """A lock in this process: what `metagym.sandbox.AsyncProgram` is to a program, at a tenth of the cost."""
-
-    def __init__(self, family: str, pins: int) -> None:
-        self._family, self._cipher = family, cipher(family)[:pins]
-        self._keys: dict[int, list[str]] = {}
-        self._hints: dict[int, list[str]] = {}
-        self._over: set[int] = set()
-
-    async def reset(self, seed: int, session: int = 0, fresh: bool = False) -> tuple[str, dict[str, Any]]:
-        draw = Random(seed)
-        signs = [draw.choice(SIGNS) for _ in self._cipher]
-        while len(signs) > 1 and _is_kept(signs):
-            signs = [draw.choice(SIGNS) for _ in self._cipher]
-        self._keys[session] = [table[sign] for table, sign in zip(self._cipher, signs, strict=True)]
-        colour = dict(zip(KEYS, COLOURS, strict=True))
-        told = [draw.random() < 0.5 for _ in signs]
-        self._hints[session] = [
-            colour[key] if tell else sign for sign, key, tell in zip(signs, self._keys[session], told, strict=True)
-        ]
-        self._over.discard(session)
-        return " ".join([self._family, *signs, *["blank"] * (PINS - len(signs))]), {}
-
-    async def step(self, action: str, session: int = 0) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        if session in self._over:
-            return "The lock is at rest.", 0.0, True, False, {}
-        self._over.add(session)
-        tried, keys = action.split(), self._keys[session]
-        right = sum(one == key for one, key in zip(tried, keys, strict=False))
-        if right == len(tried) == len(keys):
-            return "It opens.", 1.0, True, False, {}
-        return "It stays shut.", 0.5 * right / max(len(tried), len(keys)), True, False, {}
-
-    async def ask(self, method: str, *args: Any, session: int = 0) -> Any:
-        keys = self._keys[session]
-        if method == "solution":
-            return [" ".join(keys)]
-        return " ".join([*self._hints[session], *["blank"] * (PINS - len(keys))])
-
-
-def _is_kept(signs: Sequence[str]) -> bool:
-    mixed = 0
-    for sign in signs:
-        mixed = (mixed * 31 + SIGNS.index(sign) + 1) % 9973
-    return mixed % 5 == 0
-
-
-@asynccontextmanager
-async def twin_stage(
-    program: EnvProgram, pool: SandboxPool | None = None, *, max_steps: int | None = None
-) -> AsyncIterator[Stage]:
-    """Stages a lock in this process instead of the sandbox: `metagym.spade.hosts.staged` for this world alone.
-
-    The program was judged in the sandbox before; that its episodes and those of its twin are equal is tested. Programs
-    of any other text are staged in the sandbox.
-
-    Args:
-        program: The program.
-        pool: See `metagym.spade.hosts.staged`.
-        max_steps: The agent's own cap on steps.
-    """
-    pins = pins_in(program.source)
-    if pins is None:
-        async with staged(program, pool, max_steps=max_steps) as stage:
-            yield stage
-        return
-    twin: Any = _Twin(program.skill, pins)
-    yield Stage(program, twin, family_for(program, max_steps))
-
-
 # --- the warm start: form alone
 
 
@@ -347,66 +271,3 @@ def play_prompt(family: str, pins: int, observation: str) -> list[dict[str, str]
 @cache
 def _program(family: str, pins: int) -> EnvProgram:
     return EnvProgram.parse(lock_source(family, pins))
-
-
-# --- evaluation
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One lock of the ladder.
-
-    Attributes:
-        family: Of the lock.
-        pins: Of the lock.
-        seed: Of the episode.
-        prompt: The agent's conversation.
-    """
-
-    family: str
-    pins: int
-    seed: int
-    prompt: list[dict[str, str]]
-
-
-def rungs(count: int = 32, *, hinted: bool = False, seed: int = 99, pool: SandboxPool | None = None) -> list[Rung]:
-    """Locks of 1 to `MOVES` pins whose rows of signs never occur in training (those of one pin do: there are four).
-
-    Args:
-        count: Locks per family and number of pins.
-        hinted: Show the hints.
-        seed: Decides the rows.
-        pool: The sandbox; None for the shared one.
-    """
-    made: list[Rung] = []
-    for family in FAMILIES:
-        for pins in range(1, MOVES + 1):
-            with closing(load(lock_source(family, pins, kept=True), pool=pool)) as lock:
-                for number in range(count):
-                    own = derive(seed, "rung", family, pins, number) >> 32
-                    observation, _ = lock.reset(own)
-                    hint = str(lock.ask("hint")) if hinted else None
-                    made.append(Rung(family, pins, own, play_prompt(family, pins, inject(str(observation), hint))))
-    return made
-
-
-def climb(ladder: Sequence[Rung], answers: Sequence[str], pool: SandboxPool | None = None) -> list[float]:
-    """The share of locks that the answers open, for 1 to `MOVES` pins.
-
-    Args:
-        ladder: Of `rungs`.
-        answers: One for each.
-        pool: The sandbox; None for the shared one.
-    """
-    won: dict[int, list[bool]] = {pins: [] for pins in range(1, MOVES + 1)}
-    by_lock: dict[tuple[str, int], list[tuple[Rung, str]]] = {}
-    for rung, answer in zip(ladder, answers, strict=True):
-        by_lock.setdefault((rung.family, rung.pins), []).append((rung, answer))
-    for (family, pins), tried in by_lock.items():
-        program = EnvProgram.parse(lock_source(family, pins, kept=True))
-        with closing(load(program.source, pool=pool)) as lock:
-            for rung, answer in tried:
-                lock.reset(rung.seed)
-                found: Any = lock.step(answer)
-                won[pins].append(program.solved(found[1], found[2]))
-    return [sum(wins) / len(wins) for wins in won.values() if wins]

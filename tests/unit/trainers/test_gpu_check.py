@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +19,8 @@ pytest.importorskip("httpx2")
 import torch
 
 from benchmarks import gpu_check
-from benchmarks.gpu_check import CPU, SMALLEST, CheckFailed, Findings, Watch
+from benchmarks.gpu_model import CPU, GPU, SMALLEST, random_model
+from benchmarks.gpu_watch import CheckFailed, Findings, Watch
 
 
 def holds(found: Findings, systems: tuple[str, ...]) -> None:
@@ -42,6 +46,63 @@ def test_the_command_runs_on_a_cpu_and_writes_its_figures(tmp_path: Path, capsys
     written = json.loads(file.read_text())
     assert {check.split(":")[0] for check in written["checks"]} >= {"ICT", "SPADE"}
     assert written["size"] == "cpu" and written["figures"]["ICT: replays overlap (sum of episodes / wall)"] > 4
+
+
+@pytest.mark.parametrize(
+    ("ids", "mask", "words"),
+    [
+        ([5, 6, 7, 8], [1, 1, 0, 1], None),
+        ([5, 6, 7, 8], [1, 1, 0, 0], None),
+        ([5, 6, 7, 8], [1, 1, 1, 1], r"4 tokens are to be trained that were not sampled so: \(5, 6, 7, 8\)"),
+        ([5, 6, 7, 8], [0, 0, 1, 0], "1 tokens are to be trained"),
+        ([5, 6, 7, 8], [1, 1, 0], "a row of 4 ids has a mask of 3"),
+    ],
+)
+def test_a_mask_is_held_against_what_was_sampled(ids: list[int], mask: list[int], words: str | None) -> None:
+    watch = Watch()
+    watch.heard = {(5, 6), (8,)}
+    columns = {"completion_ids": [ids], "env_mask": [mask]}
+    if words is None:
+        watch.rows(columns)
+        assert watch.expected == sum(mask)
+    else:
+        with pytest.raises(CheckFailed, match=words):
+            watch.rows(columns)
+
+
+def test_a_recorder_with_a_shifted_mask_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    from metagym_trainers.recording import Recorder
+
+    episode = Recorder.episode
+
+    def shifted(self: Recorder, *given: Any, **more: Any) -> Any:
+        row = episode(self, *given, **more)
+        return replace(row, mask=(0, *row.mask[1:]), turns=())
+
+    monkeypatch.setattr(Recorder, "episode", shifted)
+    with pytest.raises(CheckFailed, match="that were not sampled so"):
+        gpu_check.run(SMALLEST, systems=("spade",))
+
+
+@pytest.mark.slow
+def test_an_actor_that_dies_in_the_middle_fails_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from metagym_trainers.servers.watch import WatchServers
+
+    look = WatchServers.on_step_begin
+
+    def dies(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == 1:
+            for server in self.watched[0]._servers.values():
+                os.kill(server.pid, signal.SIGKILL)
+                while server.alive():
+                    time.sleep(0.05)
+        look(self, args, state, control, **kwargs)
+
+    monkeypatch.setattr(WatchServers, "on_step_begin", dies)
+    assert gpu_check.main(["--smallest", "--system", "ict"]) == 1
+    assert "FAILED: actor at http://127.0.0.1:" in (said := capsys.readouterr().err) and "has died" in said
 
 
 def closed(watch: Watch, before: list[Any], weights: list[torch.Tensor]) -> None:
@@ -100,7 +161,7 @@ def test_the_gpus_model_has_half_a_billion_weights_in_the_shape_of_qwen2() -> No
         eos_token_id, pad_token_id = 1, 0
 
     with torch.device("meta"):  # shapes without memory
-        model = gpu_check.random_model(gpu_check.GPU, Tokens(range(gpu_check.GPU.vocabulary)), 0)
+        model = random_model(GPU, Tokens(range(GPU.vocabulary)), 0)
     assert 0.48e9 < sum(weight.numel() for weight in model.parameters()) < 0.52e9
     config = model.config
     assert (config.hidden_size, config.num_attention_heads, config.num_key_value_heads) == (896, 14, 2)

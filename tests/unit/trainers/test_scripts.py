@@ -1,4 +1,4 @@
-"""What the example scripts share: one GPU per process, TRL's refusals in a sentence, a policy's server that is asked."""
+"""What the example scripts share: one GPU per process, TRL's refusals in a sentence, the policy's server is asked."""
 
 from __future__ import annotations
 

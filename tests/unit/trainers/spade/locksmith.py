@@ -12,7 +12,7 @@ from metagym.errors import ServerUnavailable
 from metagym.spade.validation import MemoryCache
 from metagym_trainers.policies import Sample
 from metagym_trainers.spade import SpadeCore, SpadeTraining
-from metagym_trainers.tiny import locks
+from metagym_trainers.tiny import locks, twins
 from metagym_trainers.tiny.models import word_tokenizer
 
 VERDICTS = MemoryCache()
@@ -88,7 +88,7 @@ def training(pay: str = "regret", **fields: Any) -> SpadeTraining:
 
 def core(settings: SpadeTraining | None = None, **options: Any) -> SpadeCore:
     """A core that plays twins."""
-    given = {"compiler": locks.compile_lock, "stage": locks.twin_stage, "cache": VERDICTS, **options}
+    given = {"compiler": locks.compile_lock, "stage": twins.twin_stage, "cache": VERDICTS, **options}
     return SpadeCore(settings or training(), tokenizer(), **given)
 
 

@@ -19,7 +19,7 @@ from metagym_trainers.convert import rollout_columns
 from metagym_trainers.spade import Generation, SpadeCore, SpadeTraining
 from metagym_trainers.spade.records import Records, line_of
 from metagym_trainers.spade.rows import weighable
-from metagym_trainers.tiny import locks
+from metagym_trainers.tiny import locks, twins
 from tests.unit.trainers.spade.locksmith import Locksmith, bound, core, mixed, pins, tokenizer, training
 
 
@@ -171,7 +171,7 @@ def test_groups_of_one_seed_or_of_many() -> None:
 
 def test_the_sandbox_plays_what_the_twin_plays() -> None:
     settings = training(slots=1)
-    sides = [one(bound(Locksmith(pins(2)), settings, stage=stage)) for stage in (staged, locks.twin_stage)]
+    sides = [one(bound(Locksmith(pins(2)), settings, stage=stage)) for stage in (staged, twins.twin_stage)]
     assert sides[0].episodes == sides[1].episodes
     assert sides[0].advantages == sides[1].advantages
     assert [slot.played.outcomes for slot in sides[0].slots] == [slot.played.outcomes for slot in sides[1].slots]

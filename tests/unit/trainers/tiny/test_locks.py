@@ -12,7 +12,7 @@ from metagym.sandbox import load
 from metagym.spade.hosts import Stage, staged
 from metagym.spade.program import EnvProgram
 from metagym.spade.validation import MemoryCache, validate
-from metagym_trainers.tiny import locks
+from metagym_trainers.tiny import ladder, locks, twins
 from metagym_trainers.tiny.models import prompt_ids, word_tokenizer
 
 
@@ -67,7 +67,7 @@ def test_the_twin_plays_the_episodes_of_the_program_in_the_sandbox() -> None:
 
     async def both(program: EnvProgram) -> None:
         answers = ["iron", "iron zinc gold", "gold " * 9, "nonsense"]
-        async with staged(program) as real, locks.twin_stage(program) as twin:
+        async with staged(program) as real, twins.twin_stage(program) as twin:
             assert (real.family.instructions, real.family.max_steps) == (
                 twin.family.instructions,
                 twin.family.max_steps,
@@ -85,7 +85,7 @@ def test_a_program_of_another_text_is_staged_in_the_sandbox() -> None:
     other = EnvProgram.parse(locks.lock_source("sun", 2) + "\n# mine\n")
 
     async def handle() -> str:
-        async with locks.twin_stage(other) as stage:
+        async with twins.twin_stage(other) as stage:
             return type(stage.handle).__name__
 
     assert asyncio.run(handle()) == "AsyncProgram"
@@ -146,13 +146,13 @@ def test_real_prompts_are_a_few_ids_for_a_tiny_model_and_of_equal_length() -> No
 
 
 def test_the_ladder_is_climbed_by_solutions_and_by_nothing_else() -> None:
-    ladder = locks.rungs(2)
+    rungs = ladder.rungs(2)
     solutions = []
-    for rung in ladder:
+    for rung in rungs:
         with closing(load(locks.lock_source(rung.family, rung.pins, kept=True))) as program:
             program.reset(rung.seed)
             solutions.append(program.ask("solution")[0])
-    assert locks.climb(ladder, solutions) == [1.0] * locks.MOVES
-    assert locks.climb(ladder, ["pin"] * len(ladder)) == [0.0] * locks.MOVES
-    assert [rung.prompt for rung in locks.rungs(1)] == [rung.prompt for rung in locks.rungs(2)][::2]
-    assert "HINT" in locks.rungs(1, hinted=True)[0].prompt[-1]["content"]
+    assert ladder.climb(rungs, solutions) == [1.0] * locks.MOVES
+    assert ladder.climb(rungs, ["pin"] * len(rungs)) == [0.0] * locks.MOVES
+    assert [rung.prompt for rung in ladder.rungs(1)] == [rung.prompt for rung in ladder.rungs(2)][::2]
+    assert "HINT" in ladder.rungs(1, hinted=True)[0].prompt[-1]["content"]
