@@ -25,7 +25,9 @@ from metagym_envs.bfcl import data
 DATA = "611b3cf4796bfc2da3bbf39f6e4e647210349d4863f0703081a522ed8bc3c2cb"
 """The data that the list is about, see `metagym_envs.bfcl.data.digest`."""
 
-_SORTED = "the tweet is to hold the sorted file; its one line sorts to itself, and the answer has its pieces in another order"
+_SORTED = (
+    "the tweet is to hold the sorted file; its one line sorts to itself, and the answer has its pieces in another order"
+)
 _CENTS = "the user dictates a message that ends in $10000, and the answer has $10000.00"
 _WORDED = "the answer has a ticket's description in words of its own, and the checker compares them"
 _NOTHING_MISSING = "the user's words are those of multi_turn_base, where they are enough to book"

@@ -45,7 +45,9 @@ def _readable(value: str, told: list[str], users: list[str]) -> bool:
         return any(_plain(part) in _plain(text) for text in (*told, *users))
 
     parts = value.split(", ")
-    return stands(value) or any(_dictated(value, text) for text in users) or (len(parts) > 2 and all(map(stands, parts)))
+    return (
+        stands(value) or any(_dictated(value, text) for text in users) or (len(parts) > 2 and all(map(stands, parts)))
+    )
 
 
 def _dictated(value: str, text: str) -> bool:

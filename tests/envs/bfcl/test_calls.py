@@ -62,7 +62,7 @@ ATTACKS = [
     "[ls(a=__import__('os').system('touch pwned'))]",
     "ls.__class__.__base__.__subclasses__()",
     "ls(a=ls.__globals__)",
-    "ls(a=f'{open(\"pwned\", \"w\")}')",
+    'ls(a=f\'{open("pwned", "w")}\')',
     "ls(a=(lambda x=open('pwned', 'w'): x)())",
     "ls(a=[x for x in open('pwned', 'w')])",
     "ls(*open('pwned', 'w'))",
@@ -92,7 +92,9 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_what_cannot_be_run_is_answered_and_runs_nothing(text: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_run_is_answered_and_runs_nothing(
+    text: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     calls = read_calls(text)
     assert calls and all(call.fault for call in calls)
@@ -138,12 +140,16 @@ def test_the_packages_executor_does_run_such_a_name(tmp_path: Any, monkeypatch: 
 
     monkeypatch.chdir(tmp_path)
     utils = package.module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_utils")
-    utils.execute_multi_turn_func_call(["exec('open(\"pwned\", \"w\").close()')"], {}, [], "control", "x")
+    utils.execute_multi_turn_func_call(['exec(\'open("pwned", "w").close()\')'], {}, [], "control", "x")
     assert [path.name for path in tmp_path.iterdir()] == ["pwned"]
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**18), 10**18)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )

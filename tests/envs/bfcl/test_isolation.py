@@ -84,7 +84,9 @@ def test_the_packages_own_executor_is_never_called(monkeypatch: pytest.MonkeyPat
 
 def test_a_mention_reaches_no_later_tweet() -> None:
     """The package keeps a tweet's mentions in the default argument of the function that posts."""
-    one = next(e for e in entries("multi_turn_base").values() if "TwitterAPI" in e.classes and "password" in str(e.config))
+    one = next(
+        e for e in entries("multi_turn_base").values() if "TwitterAPI" in e.classes and "password" in str(e.config)
+    )
     login = Call("authenticate_twitter", kwargs=_twitter(one.config))
     for _ in range(2):
         world = World(one)
@@ -116,7 +118,9 @@ def test_the_precision_that_a_tool_sets_is_given_back() -> None:
 def test_cards_of_the_long_context_are_charged_in_one_conversation_alone() -> None:
     one = next(e for e in entries("multi_turn_long_context").values() if "TravelAPI" in e.classes)
     first, second = World(one), World(one)
-    card = next(iter(set(first.instances["TravelAPI"].credit_card_list) - set(one.config["TravelAPI"]["credit_card_list"])))
+    card = next(
+        iter(set(first.instances["TravelAPI"].credit_card_list) - set(one.config["TravelAPI"]["credit_card_list"]))
+    )
     first.instances["TravelAPI"].credit_card_list[card]["balance"] = -1
     assert second.instances["TravelAPI"].credit_card_list[card]["balance"] != -1
     assert World(one).instances["TravelAPI"].credit_card_list[card]["balance"] != -1
