@@ -81,7 +81,9 @@ class EvalConfig:
             UnknownName: There is no such suite, preset or benchmark.
             BadInput: An option or a setting is not usable, or nothing is left to play.
         """
-        suite = load_suite(self.suite, **self.options) if isinstance(self.suite, str) else self.suite
+        suite = self.suite
+        if isinstance(suite, str):
+            suite = load_suite(suite, {one.name: one.model for one in self.entrants}, **self.options)
         suite = suite if self.only is None else suite.only(self.only)
         suite = under(suite, suite.preset if self.preset is None else self.preset)
         own = {"samples": self.samples, "limit": self.limit}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metagym.errors import BadInput
+from metagym.runs.elo import elo_ratings
 from metagym.runs.evals_results import EvalResults, Score, paired
 from metagym.stats import Estimate
 
@@ -95,8 +96,24 @@ def pass_rows(results: EvalResults) -> Rows:
 
 def all_rows(results: EvalResults) -> list[Rows]:
     """Every table that has a line, in the order in which they are read."""
-    tables = (figure_rows, contrast_rows, score_rows, pass_rows, count_rows, type_rows)
+    tables = (figure_rows, elo_rows, contrast_rows, score_rows, pass_rows, count_rows, type_rows)
     return [rows for rows in (table(results) for table in tables) if rows.lines]
+
+
+def elo_rows(results: EvalResults) -> Rows:
+    """The players of games for two, best first."""
+    found, notes = elo_ratings(results)
+    lines = tuple(
+        (
+            one.player,
+            f"{one.elo:.0f} [-]"
+            if one.low is None or one.high is None
+            else f"{one.elo:.0f} [{one.low:.0f}, {one.high:.0f}]",
+            f"{one.wins} / {one.draws} / {one.losses}",
+        )
+        for one in found
+    )
+    return Rows(" ".join(notes), ("player", "Elo", "won / drawn / lost"), lines)
 
 
 def contrast_rows(results: EvalResults) -> Rows:
