@@ -71,7 +71,7 @@ def Games(
     return Family(
         name=FAMILY,
         tasks=_Tasks(names, size, seat == BOTH),
-        open=_Opener(json.dumps(given, sort_keys=True), other, None if seat == BOTH else seat),
+        open=_Opener(json.dumps(given, sort_keys=True), other, None if isinstance(seat, str) else seat),
         splits=tuple(FIRST_SEEDS),
         clean=clean,
         instructions=INSTRUCTIONS,
