@@ -296,6 +296,18 @@ def _overflow(style: str, window: int, prompt: int, limit: int) -> tuple[int, di
     return 400, {"object": "error", "message": words, "type": "BadRequestError", "code": 400}
 
 
+def _events(answer: Mapping[str, Any]) -> bytes:
+    """An answer as server-sent events: the whole text in one delta, then why it ended, then the usage."""
+    shared = {"id": answer["id"], "object": "chat.completion.chunk", "created": 0, "model": answer["model"]}
+    [choice] = answer["choices"]
+    parts: list[Mapping[str, Any]] = [
+        {**shared, "choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]},
+        {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {**shared, "choices": [], "usage": answer["usage"]},
+    ]
+    return "".join(f"data: {part}\n\n" for part in [*map(json.dumps, parts), "[DONE]"]).encode()
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
@@ -328,6 +340,8 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal is not None:
             return self._send(*refusal)
         answer = self.owner.answer(body)
+        if fault is None and body.get("stream"):
+            return self._send_bytes(200, _events(answer), "text/event-stream", {})
         if fault is None:
             return self._send(200, answer)
         if fault.kind == "slow":

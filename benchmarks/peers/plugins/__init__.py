@@ -1,0 +1,1 @@
+"""What the peers themselves load: a plugin of verifiers', and the program of a bare subprocess."""
