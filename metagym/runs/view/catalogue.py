@@ -296,7 +296,7 @@ class Catalogue:
         return all(run.fault or run.records.reading is None for run in runs)
 
     def _look(self) -> None:
-        known, found = self._runs, {}
+        known, found = self._runs, dict[str, Run]()
         self.truncated = False
         for path in _folders(self.root, 0):
             if len(found) == MAX_RUNS:

@@ -1,0 +1,190 @@
+"""Record files read bit by bit: the same episodes as the journal gives, beside a writer, around damage."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metagym.episodes import Episode, Turn
+from metagym.errors import StoreCorrupt
+from metagym.journal import Journal
+from metagym.runs.folder import RECORDS, RunFolder
+from metagym.runs.results import load_results
+from metagym.runs.spade_results import load_spade
+from metagym.runs.view import records as module
+from metagym.runs.view.records import RecordFile
+from tests.unit.runs.synthetic import a_manifest, a_task, an_episode, episode_records, meta_episode, write_run
+
+# What would look like structure, were it not escaped.
+CONFUSING = [
+    '"turns":[',
+    '],"last_observation":',
+    '"terminated":',
+    '\\"turns\\":[',
+    '"turns":[],"last_observation":"x"',
+    "\\",
+    "\n",
+    "\u2028",
+]
+texts = st.lists(st.one_of(st.sampled_from(CONFUSING), st.text(max_size=12)), max_size=5).map("".join)
+
+
+def reading(path: Path) -> RecordFile:
+    found = RecordFile(path / RECORDS)
+    found.refresh(60)
+    return found
+
+
+def test_the_rows_are_the_episodes_of_the_results(make_run):
+    path = make_run()
+    found, results = reading(path), load_results(path)
+    assert found.ended and not found.problems and found.reading is None and found.torn == 0
+    assert len(found.rows) == len(results.played) == 145
+    for row, played in zip(found.rows, results.played, strict=True):
+        assert (row.arm, row.seed, row.turn, row.phase, row.slot) == (
+            played.arm,
+            played.seed,
+            played.turn,
+            played.phase,
+            played.slot,
+        )
+        assert row.steps == played.episode.steps and row.episode.turns == ()
+        assert found.episode(row) == played.episode
+    assert [line.step.turn for line in found.prompts] == [step.turn for step in results.prompts]
+
+
+def test_the_kept_plays_of_spade_and_both_seats_of_sesa_are_rows(folder):
+    found, results = reading(folder / "spade"), load_spade(folder / "spade")
+    kept = [episode for slot in results.slots if slot.played for episode in slot.played.episodes]
+    assert sorted(str(found.episode(row)) for row in found.rows) == sorted(map(str, kept)) and kept
+    assert {row.phase for row in found.rows} == {"without the hint", "with the hint"}
+    assert len(found.programs) == sum(slot.played is not None for slot in results.slots)
+    sesa = reading(folder / "sesa")
+    assert {row.phase for row in sesa.rows} == {"challenger", "solver", "solver without skills"}
+    assert all(sesa.episode(row).steps == row.steps for row in sesa.rows)
+
+
+@given(st.lists(st.tuples(texts, texts, st.none() | texts, texts), max_size=4), texts, texts)
+def test_turns_are_cut_out_whatever_their_texts_hold(tmp_path_factory, turns, last, cause):
+    story = tuple(Turn(a, b, c or "", 0.0, False, False, absence=None, admissible=(d,)) for a, b, c, d in turns)
+    episode = an_episode(a_task(0), True, turns=story, last_observation=last, cause=cause, info={"x": [last, cause]})
+    path = tmp_path_factory.mktemp("cut") / RECORDS
+    with Journal.open(path, "w") as journal:
+        journal.append_many(episode_records("", 0, "eval", [episode]))
+        (key,) = journal.keys()
+        stored = Episode.from_json(journal.get(key)["episode"])
+    found = RecordFile(path)
+    found.refresh(60)
+    (row,) = found.rows
+    assert row.steps == len(story) and found.episode(row) == stored
+    assert (row.episode.last_observation, row.episode.cause) == (stored.last_observation, stored.cause)
+
+
+def test_a_growing_file_is_read_on_and_its_torn_end_waits(tmp_path):
+    rows = meta_episode(turns=1)
+    with RunFolder.create(tmp_path / "run", a_manifest()) as run:
+        found = RecordFile(tmp_path / "run" / RECORDS)
+        found.refresh()
+        assert found.rows == [] and not found.missing
+        for count, (key, value) in enumerate(rows, 1):
+            run.records.append(key, value)
+            if count % 7 == 0:
+                found.refresh()
+                assert found.records == count and not found.problems
+    found.refresh()
+    assert found.ended and found.records == len(rows)
+    file = tmp_path / "run" / RECORDS
+    whole = file.read_bytes()
+    file.write_bytes(whole + b'{"key":"turn/2/eval/0","val')
+    found.refresh()
+    assert found.torn == 27 and found.records == len(rows) and not found.problems
+
+
+def test_reading_in_small_pieces_gives_the_same(make_run, monkeypatch):
+    path = make_run()
+    whole = reading(path)
+    monkeypatch.setattr(module, "_CHUNK", 701)
+    pieces = RecordFile(path / RECORDS)
+    pieces.refresh(0)  # at least one record, whatever the clock says
+    assert 0 < pieces.records < whole.records and 0 < pieces.reading < 1
+    while pieces.reading is not None:
+        pieces.refresh(0.001)
+    assert pieces.rows == whole.rows and pieces.prompts == whole.prompts
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda line: line.replace(b"fridge", b"fridgf", 1), "line 4: the record is damaged (checksum does not fit)"),
+        (lambda line: line[:-40], "line 4: the record is damaged"),
+        (lambda line: b"", "line 4: the record is damaged"),
+        (lambda line: b"\xff\xfe no record \x00", "line 4: the record is damaged"),
+    ],
+)
+def test_a_damaged_line_is_named_and_the_others_stay(make_run, edit, words):
+    path = make_run()
+    lines = (path / RECORDS).read_bytes().split(b"\n")
+    lines[3] = edit(lines[3])
+    (path / RECORDS).write_bytes(b"\n".join(lines))
+    found = reading(path)
+    assert found.damaged == 1 and words in found.problems[0].text and found.problems[0].line == 4
+    assert len(found.rows) == 144 and found.episode(found.rows[-1]).steps == 2
+
+
+def test_records_that_fit_their_checksum_and_are_none_of_a_run_are_named(tmp_path):
+    path = write_run(tmp_path / "run", meta_episode(turns=0)[:3])
+    good = meta_episode(turns=0)[3]
+    strange = [
+        ("a", {"kind": "episode"}),
+        ("b", 5),
+        ("turn/0/eval/9", {**good[1], "turn": "soon"}),
+        ("c", {"kind": "episode", "turn": 0, "phase": "eval", "slot": 0, "episode": {"turns": [], "task": 1}}),
+        ("turn/1/reflection", {"kind": "reflection"}),
+        ("d", None),
+    ]
+    with Journal.open(path / RECORDS, "w") as journal:
+        journal.append_many([*strange, ("unknown", {"kind": "of a later version"})])
+    line = (path / RECORDS).read_bytes().split(b"\n")[0]
+    with open(path / RECORDS, "ab") as file:
+        file.write(line + b"\n")
+    found = reading(path)
+    assert found.damaged == 7 and len(found.rows) == 3
+    assert "'a' is none of a run" in found.problems[0].text and "for the second time" in found.problems[-1].text
+
+
+def test_a_file_that_was_rewritten_is_read_anew(make_run):
+    path = make_run()
+    found = reading(path)
+    row = found.rows[0]
+    lines = (path / RECORDS).read_bytes().splitlines(keepends=True)
+    replacement = path / "new"
+    replacement.write_bytes(b"".join(lines[2:]))
+    os.replace(replacement, path / RECORDS)
+    with pytest.raises(StoreCorrupt, match="was rewritten|damaged"):
+        found.episode(row)
+    found.refresh()
+    assert found.records == len(lines) - 2
+    edited = b"".join(lines[2:]).replace(b"mug 1", b"mug 2", 1)  # the same size
+    (path / RECORDS).write_bytes(edited)
+    os.utime(path / RECORDS, ns=(1, 1))
+    found.refresh()
+    assert found.damaged == 1
+
+
+def test_what_is_no_file_is_told(tmp_path):
+    missing = reading(tmp_path)
+    assert missing.missing == "records.jsonl cannot be read: No such file or directory"
+    os.mkfifo(tmp_path / RECORDS)
+    assert "no regular file" in reading(tmp_path).missing  # and nobody waits for its writer
+
+
+def test_a_value_is_read_whole(make_run):
+    path = make_run()
+    found = reading(path)
+    value = found.value(found.rows[0].line)
+    assert value["episode"]["turns"] and json.dumps(value)
