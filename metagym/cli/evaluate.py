@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from metagym.cli.options import comma_list, key_values, typed_text
-from metagym.cli.running import budget, resumable, run_folder
+from metagym.cli.running import Address, Executor, budget, closing, cluster, resumable, run_folder
 from metagym.errors import BadInput
 
 
@@ -53,6 +53,8 @@ def evaluate(
     hosts: Annotated[
         str | None, typer.Option(help="inline, thread, process or process:<n>; default: as each family asks.")
     ] = None,
+    executor: Executor = None,
+    address: Address = None,
     concurrency: Annotated[int, typer.Option(help="Episodes at a time; does not change the results.", min=1)] = 64,
     batch: Annotated[int, typer.Option(help="Episodes in memory; does not change the results.", min=1)] = 256,
     cache: Annotated[str, typer.Option(help="Model replies on disk: write, read, replay-only or off.")] = "write",
@@ -92,6 +94,7 @@ def evaluate(
         tuple(map(str, train or ())),
     )
     path = run_folder(out, resume, f"eval-{suite}", seed)
+    workers = cluster(executor, address, hosts, env_deadline)
     with resumable(path) as opened, _bar(f"{suite} episodes", quiet) as (start, step):
 
         def on_open(episodes: int) -> None:
@@ -99,18 +102,21 @@ def evaluate(
             start(episodes)
 
         folder = asyncio.run(
-            run_eval(
-                config,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-                cache_mode=cache,
-                budget=budget(budget_calls, budget_tokens, budget_cost),
-                hosts=hosts,
-                concurrency=concurrency,
-                batch=batch,
-                on_open=on_open,
-                on_progress=lambda p: step(len(p.episodes) + p.read, f"{p.entrant} on {p.benchmark}"),
+            closing(
+                workers,
+                run_eval(
+                    config,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                    cache_mode=cache,
+                    budget=budget(budget_calls, budget_tokens, budget_cost),
+                    hosts=workers or hosts,
+                    concurrency=concurrency,
+                    batch=batch,
+                    on_open=on_open,
+                    on_progress=lambda p: step(len(p.episodes) + p.read, f"{p.entrant} on {p.benchmark}"),
+                ),
             )
         )
     from metagym.cli.eval_tables import print_evals

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from metagym.cli.options import comma_list, key_values, text_or_file, typed_text
-from metagym.cli.running import budget, resumable, run_folder
+from metagym.cli.running import Address, Executor, budget, closing, cluster, resumable, run_folder
 from metagym.errors import BadInput
 
 app = typer.Typer(help="In-context training: a reflector rewrites the actor's system prompt.", no_args_is_help=True)
@@ -134,6 +134,8 @@ def run(
     env_deadline: EnvDeadline = 60.0,
     view: ViewOptions = None,
     hosts: Hosts = None,
+    executor: Executor = None,
+    address: Address = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
     budget_calls: BudgetCalls = None,
@@ -152,19 +154,23 @@ def run(
     values = dict(locals())
     config = _config(values, meta_turns, 8)
     path = run_folder(out, resume, f"ict-{config.family}", config.seed)
+    workers = cluster(executor, address, hosts, env_deadline)
     with resumable(path) as on_open, shown_run(config, quiet) as on_event:
         folder = asyncio.run(
-            run_ict(
-                config,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-                cache_mode=cache,
-                budget=budget(budget_calls, budget_tokens, budget_cost),
-                hosts=hosts,
-                concurrency=concurrency,
-                on_open=on_open,
-                on_event=on_event,
+            closing(
+                workers,
+                run_ict(
+                    config,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                    cache_mode=cache,
+                    budget=budget(budget_calls, budget_tokens, budget_cost),
+                    hosts=workers or hosts,
+                    concurrency=concurrency,
+                    on_open=on_open,
+                    on_event=on_event,
+                ),
             )
         )
     _show_and_report(folder, no_report)
@@ -198,6 +204,8 @@ def collect(
     env_deadline: EnvDeadline = 60.0,
     view: ViewOptions = None,
     hosts: Hosts = None,
+    executor: Executor = None,
+    address: Address = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
     budget_calls: BudgetCalls = None,
@@ -217,21 +225,25 @@ def collect(
     if not rows.name:
         raise BadInput(f"rows cannot be written to {rows}: --rows names no file")
     path = out or rows.with_name(rows.name + ".run")
+    workers = cluster(executor, address, hosts, env_deadline)
     with resumable(path) as on_open, shown_collect(config, meta_episodes, quiet) as on_event:
         count, card = asyncio.run(
-            collect_ict(
-                config,
-                meta_episodes,
-                path,
-                rows,
-                resume=resume,
-                overwrite=overwrite,
-                cache_mode=cache,
-                budget=budget(budget_calls, budget_tokens, budget_cost),
-                hosts=hosts,
-                concurrency=concurrency,
-                on_open=on_open,
-                on_event=on_event,
+            closing(
+                workers,
+                collect_ict(
+                    config,
+                    meta_episodes,
+                    path,
+                    rows,
+                    resume=resume,
+                    overwrite=overwrite,
+                    cache_mode=cache,
+                    budget=budget(budget_calls, budget_tokens, budget_cost),
+                    hosts=workers or hosts,
+                    concurrency=concurrency,
+                    on_open=on_open,
+                    on_event=on_event,
+                ),
             )
         )
     typer.echo(f"{count} rows: {rows}\ndata card: {card}")
@@ -278,6 +290,8 @@ def evaluate(
     env_deadline: EnvDeadline = 60.0,
     view: ViewOptions = None,
     hosts: Hosts = None,
+    executor: Executor = None,
+    address: Address = None,
     concurrency: Concurrency = None,
     cache: Cache = "write",
     budget_calls: BudgetCalls = None,
@@ -316,19 +330,23 @@ def evaluate(
         tuple(sorted(key_values(train_option).items())),
     )
     path = run_folder(out, resume, f"ict-eval-{config.run.family}", config.run.seed)
+    workers = cluster(executor, address, hosts, env_deadline)
     with resumable(path) as on_open, shown_eval(config, quiet) as on_event:
         result = asyncio.run(
-            eval_ict(
-                config,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-                cache_mode=cache,
-                budget=budget(budget_calls, budget_tokens, budget_cost),
-                hosts=hosts,
-                concurrency=concurrency,
-                on_open=on_open,
-                on_event=on_event,
+            closing(
+                workers,
+                eval_ict(
+                    config,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                    cache_mode=cache,
+                    budget=budget(budget_calls, budget_tokens, budget_cost),
+                    hosts=workers or hosts,
+                    concurrency=concurrency,
+                    on_open=on_open,
+                    on_event=on_event,
+                ),
             )
         )
     print_table(arms_table(result, config, played(load_results(path))), markdown)

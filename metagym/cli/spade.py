@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from metagym.cli.options import comma_list, key_values
-from metagym.cli.running import budget, resumable, run_folder
+from metagym.cli.running import Address, Executor, budget, closing, cluster, resumable, run_folder
 from metagym.errors import BadInput
 
 app = typer.Typer(help="SPADE: a designer writes environments as programs, paid by regret.", no_args_is_help=True)
@@ -74,6 +74,8 @@ def run(
     max_failures: Annotated[float, typer.Option(help="Largest share of failed model calls, 0 to 1.")] = 0.5,
     seed: Annotated[int, typer.Option(help="Decides everything that is drawn.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Programs worked on at a time; does not change the records.", min=1)] = 2,
+    executor: Executor = None,
+    address: Address = None,
     cache: Annotated[str, typer.Option(help="Model replies on disk: write, read, replay-only or off.")] = "write",
     budget_calls: Annotated[int | None, typer.Option(help="Hard budget of model calls.")] = None,
     budget_tokens: Annotated[int | None, typer.Option(help="Hard budget of tokens.")] = None,
@@ -92,18 +94,25 @@ def run(
 
     config = _config(dict(locals()))
     path = run_folder(out, resume, f"spade-{config.setting}", config.seed)
+    if executor == "ray-episodes":
+        raise BadInput("programs of one seed share a worker and are asked from here: use --executor ray")
+    nodes = cluster(executor, address)
     with resumable(path) as on_open, shown_rounds(config.rounds * config.programs, "SPADE programs", quiet) as on_event:
         folder = asyncio.run(
-            run_spade(
-                config,
-                path,
-                resume=resume,
-                overwrite=overwrite,
-                cache_mode=cache,
-                budget=budget(budget_calls, budget_tokens, budget_cost),
-                workers=workers,
-                on_open=on_open,
-                on_event=on_event,
+            closing(
+                nodes,
+                run_spade(
+                    config,
+                    path,
+                    resume=resume,
+                    overwrite=overwrite,
+                    cache_mode=cache,
+                    budget=budget(budget_calls, budget_tokens, budget_cost),
+                    workers=workers,
+                    cluster=nodes,
+                    on_open=on_open,
+                    on_event=on_event,
+                ),
             )
         )
     _show_and_report(folder, no_report)

@@ -110,7 +110,6 @@ class _Connection:
         self._workers = None if workers is None else whole_number("workers", workers, 1)
         self._ours = False
         self._actor_class: Any = None
-        self._environment: dict[str, str | None] = {}
 
     async def begin(self) -> int:
         """Connects; how many workers are wanted."""
@@ -158,14 +157,6 @@ class _Connection:
         if self._ours and ray.is_initialized():
             ray.shutdown()
         self._ours = False
-        for name, value in self._environment.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        if self._environment:
-            _reread()
-        self._environment = {}
 
     def _connect(self) -> None:
         import ray
@@ -177,6 +168,7 @@ class _Connection:
             if self._address is None:
                 self._start(quiet)
             else:
+                _hold_token(False)
                 with _loopback(_is_loopback(self._address)):
                     ray.init(address=self._address, **quiet)
         except ClusterError:
@@ -190,10 +182,7 @@ class _Connection:
         """A Ray of our own, on loopback, with a token."""
         import ray
 
-        for name, value in (("RAY_AUTH_MODE", "token"), ("RAY_AUTH_TOKEN", secrets.token_hex(32))):
-            self._environment[name] = os.environ.get(name)
-            os.environ[name] = value
-        _reread()
+        _hold_token(True)
         with _loopback(True):
             ray.init(
                 address="local",
@@ -273,9 +262,24 @@ def _loopback(held: bool) -> Iterator[None]:
         services.get_node_ip_address = found
 
 
-def _reread() -> None:
-    """Ray's core keeps what the environment said about tokens when it was imported."""
-    core = require("ray._raylet", "ray")
+_token = ""
+
+
+def _hold_token(wanted: bool) -> None:
+    """Sets the token of the Rays that this process starts, or takes it away again for a cluster of somebody else's.
+
+    One token serves all of them: threads of a Ray that was left a moment ago may still read it.
+    """
+    global _token
+    if wanted and not _token and "RAY_AUTH_MODE" not in os.environ:
+        _token = secrets.token_hex(32)
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=_token)
+    elif not wanted and _token:
+        _token = ""
+        del os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"]
+    else:
+        return
+    core = require("ray._raylet", "ray")  # it keeps what the environment said when it was imported
     core.Config.initialize("")
     core.AuthenticationTokenLoader.instance().reset_cache()
 

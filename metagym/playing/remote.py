@@ -17,7 +17,7 @@ import itertools
 import pickle
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from metagym.chat import load
 from metagym.chat.accounts import Accounted
@@ -33,6 +33,8 @@ from metagym.playing.episode import Job
 from metagym.playing.hosts import Transition
 from metagym.playing.processes import _START_SECONDS, pickled
 from metagym.tasks import Task
+
+T = TypeVar("T")
 
 GRACE_SECONDS = 30.0
 """Beyond an environment's own deadline, which its worker keeps: after it the worker itself is taken for hung."""
@@ -222,6 +224,25 @@ class RemoteHost:
             raise HostError("the environment is gone")
         limit = self.pool.deadline + GRACE_SECONDS
         return await self.pool.call(self._worker, name, self._number, *arguments, limit=limit)
+
+
+async def replayed(play: Callable[[], Awaitable[T]], times: int = REPLAYS) -> T:
+    """The result of `play`, which is begun anew when a worker is lost.
+
+    Args:
+        play: Plays something as a whole, with equal results each time.
+        times: How often it may begin anew.
+
+    Raises:
+        NodeLost: It lost its worker each time.
+    """
+    while True:
+        try:
+            return await play()
+        except NodeLost:
+            if not times:
+                raise
+            times -= 1
 
 
 def _ticket(model: ChatModel) -> Named | Sent:

@@ -145,12 +145,11 @@ class Station:
 
     # --- programs
 
-    async def do_load(self, number: int, source: str | bytes, limits: Any) -> Any:
-        """Loads a program into a confined worker of this node; tells its description."""
+    async def do_load(self, number: int, source: str | bytes, limits: Any) -> None:
+        """Loads a program into a confined worker of this node."""
         from metagym.sandbox import load_async
 
-        program = self._programs[number] = await load_async(source, limits=limits)
-        return program.limits, program.describe()
+        self._programs[number] = await load_async(source, limits=limits)
 
     async def do_program(self, number: int, operation: Any) -> Any:
         """Does one operation of `metagym.sandbox` with a program."""

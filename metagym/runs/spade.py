@@ -15,14 +15,17 @@ from typing import Any
 from metagym.chat.accounts import Budget
 from metagym.chat.types import ChatModel
 from metagym.errors import BadInput, NoTasks
+from metagym.playing.remote import RemotePool
 from metagym.runs.folder import RunFolder, base_manifest
 from metagym.runs.opening import Layers, check_mode, open_folder
 from metagym.runs.spade_results import load_spade
 from metagym.sandbox import SandboxPool
 from metagym.spade.config import SpadeConfig
+from metagym.spade.hosts import staged
 from metagym.spade.loop import Event, Loop
 from metagym.spade.memory import EnvMemory
 from metagym.spade.pool import FixedPool, load_pool, write_pool
+from metagym.spade.remote import staged_on
 from metagym.spade.seating import Seats
 from metagym.spade.validation import VERSION, ValidationReport, ValidationSettings, validate
 from metagym.spade.workshop import Workshop
@@ -55,6 +58,7 @@ async def run_spade(
     budget: Budget | None = None,
     workers: int = 2,
     pools: Sequence[SandboxPool] | None = None,
+    cluster: RemotePool | None = None,
     on_open: Callable[[], None] = lambda: None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> Path:
@@ -69,6 +73,7 @@ async def run_spade(
         budget: Hard limits of calls, tokens and money; a resumed run counts what it has paid already.
         workers: Programs that are worked on at a time; does not change the records.
         pools: Sandboxes, see `metagym.spade.workshop.Workshop`.
+        cluster: Workers on whose nodes programs are played, each in a sandbox there; does not change the records.
         on_open: Called when the run folder is this process's to write.
         on_event: Told of everything that happens.
 
@@ -95,7 +100,7 @@ async def run_spade(
 
         try:
             with EnvMemory.open(folder.memory, "w", config.memory_settings) as memory:
-                workshop = Workshop(config, seats, pools=pools)
+                workshop = Workshop(config, seats, pools=pools, stage=staged if cluster is None else staged_on(cluster))
                 await Loop(workshop, folder.records, memory, workers=workers, on_event=told).run()
         finally:
             models = (seats.agent, seats.designer, seats.hinter, seats.auditor)

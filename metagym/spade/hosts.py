@@ -21,7 +21,7 @@ from metagym.families import Family
 from metagym.playing.actor import ActorSettings
 from metagym.playing.hosts import Host, Transition, checked_reset, checked_step
 from metagym.playing.runner import PlaySettings, play_async
-from metagym.sandbox import AsyncProgram, Limits, SandboxPool, load_async
+from metagym.sandbox import Limits, SandboxPool, load_async
 from metagym.spade.hints import Secret, inject
 from metagym.spade.outcomes import Failure, Outcome
 from metagym.spade.program import EnvProgram, shown_info
@@ -70,6 +70,22 @@ class Insider(Protocol):
         ...
 
 
+class Handle(Protocol):
+    """A loaded program, in a sandbox of this machine (`metagym.sandbox.AsyncProgram`) or of another one."""
+
+    async def reset(self, seed: int = 0, session: int = 0, *, fresh: bool = False) -> Any:
+        """Starts an episode; observation and info."""
+        ...
+
+    async def step(self, action: Any, session: int = 0) -> Any:
+        """One step: observation, reward, terminated, truncated, info."""
+        ...
+
+    async def ask(self, method: str, *arguments: Any, session: int = 0) -> Any:
+        """What a public method of the program's class returns."""
+        ...
+
+
 class Stage:
     """A loaded program with the sessions of its plays. Made by `staged`.
 
@@ -80,7 +96,7 @@ class Stage:
         killed: Why the worker is gone; None while it lives.
     """
 
-    def __init__(self, program: EnvProgram, handle: AsyncProgram, family: Family) -> None:
+    def __init__(self, program: EnvProgram, handle: Handle, family: Family) -> None:
         self.program, self.handle, self.family = program, handle, family
         self.killed: ProgramKilled | None = None
         self.gate = asyncio.Semaphore(AT_ONCE)
@@ -142,12 +158,17 @@ async def staged(
         SandboxError: It cannot be loaded.
     """
     async with await load_async(program.source, limits=limits, pool=pool) as handle:
-        tools: list[Any] = []
-        if program.has_tools:
-            await handle.reset(0)
-            told = await handle.ask("tools")
-            tools = told if isinstance(told, list) else []
-        yield Stage(program, handle, family_for(program, max_steps, tools))
+        yield await stage_of(program, handle, max_steps)
+
+
+async def stage_of(program: EnvProgram, handle: Handle, max_steps: int | None = None) -> Stage:
+    """The stage of a program that is loaded already; its tools are asked of it."""
+    tools: list[Any] = []
+    if program.has_tools:
+        await handle.reset(0)
+        told = await handle.ask("tools")
+        tools = told if isinstance(told, list) else []
+    return Stage(program, handle, family_for(program, max_steps, tools))
 
 
 class ProgramHost:

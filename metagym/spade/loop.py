@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from metagym.checks import whole
 from metagym.errors import BadInput, TooManyFailures
+from metagym.playing.remote import replayed
 from metagym.spade.config import SpadeConfig
 from metagym.spade.curriculum import designer_advantages, memory_state, statistics
 from metagym.spade.estimates import RegretEstimate
@@ -164,7 +165,8 @@ class Loop:
         slots = [slot for slot, design in enumerate(batch) if design.ok]
 
         async def work(slot: int) -> Played:
-            return await self.workshop.play(round, slot, batch[slot].program, hinted=fresh)
+            # A program whose worker is lost with its node is played anew: its plays are one record.
+            return await replayed(lambda: self.workshop.play(round, slot, batch[slot].program, hinted=fresh))
 
         found = await self._phase("plays", round, slots, Played, work)
         by_slot = dict(zip(slots, found, strict=True))
