@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 BFCL := bfcl-eval==2026.3.23
 
-.PHONY: demo test test-minihack test-all lint format docs bench clean
+.PHONY: demo test test-minihack test-all lint format docs bench bench-peers clean
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
@@ -69,5 +69,15 @@ docs: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 
+# Other projects on the same work. Those that cannot be installed beside us get environments of their own.
+PEERS := $(VENV)-peers
+$(PEERS)/%/made: benchmarks/peers/requirements-%.txt setup.cfg setup.py pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -e '.[openai]' -r $<
+	@touch $@
+
+bench-peers: $(VENV)/dev $(PEERS)/gem/made $(PEERS)/verifiers/made $(PEERS)/verifiers-classic/made
+	$(BIN)/python -m benchmarks.peers
+
 clean:
-	rm -rf $(VENV) $(MINIHACK) build dist site *.egg-info
+	rm -rf $(VENV) $(MINIHACK) $(PEERS) build dist site *.egg-info

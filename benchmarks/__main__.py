@@ -29,6 +29,7 @@ from benchmarks import (
     wrappers,
 )
 from benchmarks.common import Report, machine, machine_line
+from benchmarks.peers import report as peers
 from metagym.errors import MissingExtra
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "minihack": minihack.report,
     "alfworld_engine": adapters.engine_report,
     "stand_ins": adapters.stand_ins_report,
+    "peers": peers.report,
 }
 
 
@@ -66,6 +68,8 @@ def section(result: dict) -> str:
         f"### {report.name}\n\n{report.title[0].upper()}{report.title[1:]}. "
         f"`{result['command']}`, {result['seconds']:.0f} s, {result['day']}, on {machine_line(result['machine'])}.\n\n"
         f"{table}\n"
+        + "".join(f"\n- {note}" for note in report.details.get("notes", ()))
+        + "\n" * ("notes" in report.details)
     )
 
 
@@ -78,6 +82,8 @@ def renew(readme: Path, results: Path) -> None:
     if not (begin and end):
         raise SystemExit(f"{readme} lacks the markers {BEGIN} and {END}")
     readme.write_text("\n".join([before + BEGIN, "", *tables, END + after]), encoding="utf-8")
+    if (file := results / "peers.json").is_file() and readme == HERE / "README.md":
+        peers.renew_readme(json.loads(file.read_text(encoding="utf-8")))
 
 
 def run(name: str, folder: Path) -> Report:

@@ -29,7 +29,6 @@ from metagym_envs.alfworld.generator import generate
 from metagym_envs.alfworld.scenes import TASK_TYPES
 
 PEER = Peer(
-    name="alfworld",
     label="the official ALFWorld batch environment",
     packages={"alfworld": "0.4.", "textworld": "1.7."},
     extra="alfworld",
@@ -215,21 +214,21 @@ def measure(tiny: bool) -> list[Contest]:
                 },
                 [
                     Line(
-                        "ALFWorld's own batch environment",
+                        "ALFWorld's batch environment: against our engine",
                         "metagym.play, native engine",
                         "official batch environment",
                         "our native engine plays these games alone, theirs any TextWorld game",
                         True,
                     ),
                     Line(
-                        "the same, official engine in both, workers new",
+                        "ALFWorld's batch environment: against its own engine in our workers",
                         "metagym.play, official engine, workers new",
                         "official batch environment",
                         "texts parsed once, no translation for the planner",
                         True,
                     ),
                     Line(
-                        "the same, official engine in both, our workers kept",
+                        "ALFWorld's batch environment: the same, our workers kept",
                         "metagym.play, official engine, workers kept",
                         "official batch environment",
                         "and the games met before, as in replays",

@@ -24,7 +24,6 @@ from metagym.families import AnswerForm
 from metagym.spaces import FreeText
 
 PEER = Peer(
-    name="gem",
     label="GEM",
     packages={"gem-llm": "0.1.0"},
     place="gem",
@@ -153,14 +152,20 @@ def measure(tiny: bool) -> list[Contest]:
             arms,
             [
                 Line(
-                    "GEM: its vector environment with history",
+                    "GEM: vector environment with history",
                     "metagym.play",
                     "GEM, vector environment with history",
                     "both show the model the conversation",
                     True,
                 ),
-                Line("GEM: its vector environment alone", "metagym.play", "GEM, vector environment", "no conversation"),
-                Line("GEM: a plain loop", "metagym.play", "GEM, plain loop", "no conversation, one at a time", True),
+                Line("GEM: vector environment", "metagym.play", "GEM, vector environment", "no conversation"),
+                Line(
+                    "GEM: plain loop",
+                    "metagym.play",
+                    "GEM, plain loop",
+                    "no conversation, one at a time",
+                    True,
+                ),
             ],
             repeats=2 if tiny else 11,
             count=lambda results: sum(result[2] for result in results),

@@ -22,7 +22,6 @@ from metagym.sandbox.pool import Switches
 from tests.support.sandbox import OWN_CORPUS, Header, header
 
 PEER = Peer(
-    name="loading",
     label="other ways to run programs",
     unlike=(
         "Neither of the other ways protects anything. What `exec` runs can read the trainer's memory, files and keys, "
@@ -185,10 +184,24 @@ def whole(
         f"{len(programs)} programs, each loaded and played once",
         {name: arm(way) for name, way in ways.items()},
         [
-            Line("`exec` in the process: load and play a program", "sandbox", "exec", note, True),
-            Line("a bare subprocess: load and play a program", "sandbox", "subprocess", "no confinement", True),
-            Line("`exec`, program met before", "sandbox, met before", "exec", note),
-            Line("a bare subprocess, program met before", "sandbox, met before", "subprocess", "no confinement"),
+            Line(
+                "`exec` in the process: a program loaded and played",
+                "sandbox",
+                "exec",
+                note,
+                True,
+            ),
+            Line(
+                "bare subprocess: a program loaded and played",
+                "sandbox",
+                "subprocess",
+                "no confinement",
+                True,
+            ),
+            Line("`exec` in the process: the same, program met before", "sandbox, met before", "exec", note),
+            Line(
+                "bare subprocess: the same, program met before", "sandbox, met before", "subprocess", "no confinement"
+            ),
         ],
         repeats=repeats,
         count=len,
@@ -216,8 +229,20 @@ def stepping(ways: Mapping[str, Callable[[str], Running]], steps: int, repeats: 
             f"{steps} steps of a small program, one at a time",
             {name: (lambda program=program: walk(program)) for name, program in programs.items()},
             [
-                Line("`exec` in the process: a step", "sandbox", "exec", "a step that costs next to nothing", True),
-                Line("a bare subprocess: a step", "sandbox", "subprocess", "JSON over pipes in both", True),
+                Line(
+                    "`exec` in the process: a step",
+                    "sandbox",
+                    "exec",
+                    "a step that costs next to nothing",
+                    True,
+                ),
+                Line(
+                    "bare subprocess: a step",
+                    "sandbox",
+                    "subprocess",
+                    "JSON over pipes in both",
+                    True,
+                ),
             ],
             repeats=repeats,
             count=lambda results: steps,
@@ -232,7 +257,7 @@ def stepping(ways: Mapping[str, Callable[[str], Running]], steps: int, repeats: 
 
 def measure(tiny: bool) -> list[Contest]:
     """Loading and stepping."""
-    programs = corpus(2 if tiny else 40)
+    programs = corpus(2 if tiny else 24)
     with SandboxPool(switches=Switches(shelf=False)) as new, SandboxPool() as known:
         ways: dict[str, Callable[[str], Running]] = {
             "sandbox": lambda source: InSandbox(new, source),

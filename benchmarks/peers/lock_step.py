@@ -30,7 +30,6 @@ from metagym_envs.alfworld.family import ALFWorld
 from metagym_envs.alfworld.generator import generate
 
 PEER = Peer(
-    name="lock_step",
     label="a lock-step loop",
     unlike=(
         "The lock-step loop is ours, after a description of the one that the authors of in-context training published; "
@@ -150,10 +149,10 @@ def _batch(family: Family, size: int, steps: int, median: float, repeats: int) -
         },
         [
             Line(
-                f"a lock-step loop, {size} games at once",
+                f"lock-step loop (ours, as ICT's): {size} games at once",
                 "metagym.play",
                 "lock-step loop",
-                "the loop is ours, after the description of ICT's; log-normal waiting times",
+                "log-normal waiting times",
                 True,
             )
         ],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.common import Figure, ratios, settled, told
+from benchmarks.common import Figure, number, ratios, settled
 from metagym import stats
 
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
@@ -29,11 +30,11 @@ class Line:
     """One comparison between two arms.
 
     Attributes:
-        name: What is compared, as the table tells it.
+        name: What is compared, as the tables tell it: ``peer: its arm``.
         ours: Name of our arm.
         theirs: Name of the peer's arm.
         note: What either side does that the other does not.
-        lead: Whether the line stands in the README's short table.
+        lead: Whether it stands in the README's short table too.
     """
 
     name: str
@@ -70,13 +71,21 @@ class Contest:
     distinct: int
 
     def figures(self) -> list[Figure]:
-        """The ratios with their intervals, then each arm's cost by unit of work."""
-        found = [ratio(line, self.seconds) for line in self.lines]
+        """The ratios with their intervals; beside them what a unit of work took either side."""
+        return [self._ratio(line) for line in self.lines]
+
+    def _ratio(self, line: Line) -> Figure:
+        """The peer's time over ours: median of the pairs with its 95 % interval, their extremes if they are too few."""
+        values = ratios(self.seconds[line.theirs], self.seconds[line.ours])
+        estimate = stats.median(values)
+        assert estimate.value is not None
+        low = min(values) if estimate.low is None else estimate.low
+        high = max(values) if estimate.high is None else estimate.high
         factor = UNITS[self.scale] / self.count
-        for arm, seconds in self.seconds.items():
-            values = [value * factor for value in seconds]
-            found.append(told(f"{self.title}: {arm}", values, f"{self.scale}/{self.unit}"))
-        return found
+        ours, theirs = (number(statistics.median(self.seconds[arm]) * factor) for arm in (line.ours, line.theirs))
+        costs = f"{theirs} against {ours} {self.scale}/{self.unit}"
+        note = f"{costs}; {line.note}" if line.note else costs
+        return Figure(line.name, estimate.value, "x", low, high, len(values), note=note)
 
     def sameness(self) -> str:
         """What was compared before a ratio was made, in a sentence."""
@@ -93,16 +102,6 @@ class Contest:
     def from_json(cls, data: Mapping[str, Any]) -> Contest:
         """The inverse of `to_json`."""
         return cls(**{**data, "lines": [Line(**line) for line in data["lines"]]})
-
-
-def ratio(line: Line, seconds: Mapping[str, Sequence[float]]) -> Figure:
-    """The peer's time over ours: median of the pairs with its 95 % interval, their extremes where they are too few."""
-    values = ratios(seconds[line.theirs], seconds[line.ours])
-    estimate = stats.median(values)
-    assert estimate.value is not None
-    low = min(values) if estimate.low is None else estimate.low
-    high = max(values) if estimate.high is None else estimate.high
-    return Figure(line.name, estimate.value, "x", low, high, len(values), note=line.note)
 
 
 @dataclass
@@ -167,6 +166,6 @@ def contest(
 def _same(title: str, one: str, expected: Sequence[Result], other: str, found: Sequence[Result]) -> None:
     if len(expected) != len(found):
         raise Unequal(f"{title}: {one} gave {len(expected)} results and {other} {len(found)}: no ratio is made of that")
-    for number, (left, right) in enumerate(zip(expected, found, strict=True)):
+    for place, (left, right) in enumerate(zip(expected, found, strict=True)):
         if left != right:
-            raise Unequal(f"{title}: task {number} came to {left!r} in {one} and to {right!r} in {other}: no ratio")
+            raise Unequal(f"{title}: task {place} came to {left!r} in {one} and to {right!r} in {other}: no ratio")

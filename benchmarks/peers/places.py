@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from benchmarks.common import Figure, Report
-from benchmarks.peers.pairs import Contest
+from benchmarks.peers.pairs import Contest, Unequal
 from metagym.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +35,6 @@ class Peer:
     """A peer.
 
     Attributes:
-        name: Name of its module here.
         label: As the tables call it.
         packages: Distributions that must be there -> the versions that the adapter is written for (their beginning).
         place: Environment of its own; "" for peers that are in ours.
@@ -43,7 +42,6 @@ class Peer:
         unlike: What either side does that the other does not: a paragraph.
     """
 
-    name: str
     label: str
     packages: dict[str, str] = field(default_factory=dict)
     place: str = ""
@@ -80,6 +78,12 @@ class Measured:
     def figures(self) -> list[Figure]:
         """All lines of its table."""
         return [figure for contest in self.contests for figure in contest.figures()]
+
+    def words(self) -> str:
+        """Versions, what is unlike, and what was found equal: a paragraph."""
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        about = _load(self.name).PEER.unlike
+        return " ".join([*([f"{versions}."] if versions else []), about, *(one.sameness() for one in self.contests)])
 
 
 def variable(peer: Peer) -> str:
@@ -121,7 +125,7 @@ def way_in(peer: Peer) -> str:
         return f"pip install 'metagym-agents[{peer.extra}]'" if peer.extra else "see its own documentation"
     return (
         f"make bench-peers brings it (or: python -m venv {FOLDER.name}/{peer.place} && "
-        f"{FOLDER.name}/{peer.place}/bin/pip install -e . -r benchmarks/peers/requirements-{peer.place}.txt), "
+        f"{FOLDER.name}/{peer.place}/bin/pip install -e '.[openai]' -r benchmarks/peers/requirements-{peer.place}.txt), "
         f"or let {variable(peer)} name a Python that has it"
     )
 
@@ -134,12 +138,13 @@ def measured(module: str, tiny: bool = False) -> Measured | Absent:
         tiny: Only so much as shows that it works.
 
     Raises:
-        SystemExit: Measuring failed, e.g. since the arms came to different results; the message tells how.
+        SystemExit: The arms came to different results. Any other failure leaves the peer out, with the last words of
+            its process as the reason, and all of them on our standard error.
     """
     peer = _load(module).PEER
     python = python_of(peer)
     if python == sys.executable and (reason := missing(peer)):
-        return Absent(peer.name, reason)
+        return Absent(module, reason)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "measured.json"
         command = [python, "-m", f"benchmarks.peers.{module}", "--into", str(file), *(["--tiny"] if tiny else [])]
@@ -149,13 +154,16 @@ def measured(module: str, tiny: bool = False) -> Measured | Absent:
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            raise SystemExit(f"measuring {peer.name} took more than {SECONDS} s") from None
+            return Absent(module, f"measuring took more than {SECONDS} s")
         if done.returncode or not file.is_file():
-            raise SystemExit(f"measuring {peer.name} with {python} failed:\n{done.stderr[-4000:]}")
+            print(done.stderr[-4000:], file=sys.stderr)
+            return Absent(module, f"measuring failed: {(done.stderr.strip().splitlines() or ['no word'])[-1][:300]}")
         found = json.loads(file.read_text(encoding="utf-8"))
+    if "unequal" in found:
+        raise SystemExit(found["unequal"])
     if "absent" in found:
-        return Absent(peer.name, found["absent"])
-    return Measured(peer.name, found["versions"], [Contest.from_json(part) for part in found["contests"]])
+        return Absent(module, found["absent"])
+    return Measured(module, found["versions"], [Contest.from_json(part) for part in found["contests"]])
 
 
 def _load(module: str) -> Measuring:
@@ -174,13 +182,10 @@ def command(module: str) -> int:
         return 0
     found = measured(module, given.tiny)
     if isinstance(found, Absent):
-        print(f"{found.name} is left out: {found.reason}")
+        print(f"{module} is left out: {found.reason}")
         return 0
-    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     print(Report(module, peer.label, found.figures()).table())
-    print(f"\n{versions + '. ' if versions else ''}{peer.unlike}")
-    for contest in found.contests:
-        print(contest.sameness())
+    print(f"\n{found.words()}")
     return 0
 
 
@@ -189,6 +194,9 @@ def _here(module: str, tiny: bool) -> dict[str, Any]:
     measuring = _load(module)
     if reason := missing(measuring.PEER):
         return {"absent": reason}
-    contests = measuring.measure(tiny)
+    try:
+        contests = measuring.measure(tiny)
+    except Unequal as error:
+        return {"unequal": str(error)}
     versions = {name: version(name) for name in measuring.PEER.packages}
     return {"versions": versions, "contests": [contest.to_json() for contest in contests]}

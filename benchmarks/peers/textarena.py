@@ -20,7 +20,6 @@ from metagym.chat import Request, scripted
 from metagym.seeding import derive
 
 PEER = Peer(
-    name="textarena",
     label="TextArena",
     packages={"textarena": "0.7."},
     extra="games",
@@ -126,9 +125,15 @@ def measure(tiny: bool) -> list[Contest]:
                     "theirs one after another, the whole game in each text",
                     True,
                 ),
-                Line("TextArena: its loop, raw", "metagym.play", "TextArena's loop, raw", "only what is new", True),
                 Line(
-                    "the same, ours without threads",
+                    "TextArena: its loop, raw",
+                    "metagym.play",
+                    "TextArena's loop, raw",
+                    "only what is new",
+                    True,
+                ),
+                Line(
+                    "TextArena: its loop, raw, ours without threads",
                     "metagym.play, without threads",
                     "TextArena's loop, raw",
                     "only what is new",

@@ -27,7 +27,6 @@ from metagym.spaces import FreeText
 from metagym_envs.gym.frozen_lake import ACTIONS, FrozenLake, advise
 
 PEER = Peer(
-    name="vector",
     label="Gymnasium vector environments",
     packages={"gymnasium": ""},
     unlike=(
@@ -173,9 +172,15 @@ def measure(tiny: bool) -> list[Contest]:
                 ),
             },
             [
-                Line("Gymnasium SyncVectorEnv", "metagym.play", "SyncVectorEnv", "no conversation, no records", True),
                 Line(
-                    "the same over our plain task environment",
+                    "Gymnasium: SyncVectorEnv",
+                    "metagym.play",
+                    "SyncVectorEnv",
+                    "no conversation, no records",
+                    True,
+                ),
+                Line(
+                    "Gymnasium: SyncVectorEnv over our plain task environment",
                     "metagym.play",
                     "SyncVectorEnv over MetaGym's plain task environment",
                 ),
@@ -194,10 +199,11 @@ def measure(tiny: bool) -> list[Contest]:
             },
             [
                 Line(
-                    "Gymnasium AsyncVectorEnv",
+                    "Gymnasium: AsyncVectorEnv",
                     "metagym.play",
                     "AsyncVectorEnv",
                     "2 processes each, started anew in each repetition",
+                    True,
                 )
             ],
             repeats=2 if tiny else 6,

@@ -18,7 +18,6 @@ from benchmarks.peers.pairs import Contest, Line, Result, contest
 from benchmarks.peers.places import Peer, command
 
 PEER = Peer(
-    name="verifiers",
     label="verifiers 0.4",
     packages={"verifiers": "0.4."},
     place="verifiers",
@@ -86,7 +85,7 @@ def measure(tiny: bool) -> list[Contest]:
                 },
                 [
                     Line(
-                        "verifiers 0.4: its run_eval",
+                        "verifiers: 0.4, run_eval",
                         "metagym.play",
                         "verifiers 0.4",
                         "theirs runs any agent program, each segment in a process",

@@ -16,7 +16,6 @@ from benchmarks.peers.pairs import Contest, Line, Result, contest
 from benchmarks.peers.places import Peer, command
 
 PEER = Peer(
-    name="verifiers-classic",
     label="verifiers 0.1",
     packages={"verifiers": "0.1."},
     place="verifiers-classic",
@@ -98,7 +97,7 @@ def measure(tiny: bool) -> list[Contest]:
             },
             [
                 Line(
-                    "verifiers 0.1: its evaluate",
+                    "verifiers: 0.1, evaluate",
                     "metagym.play",
                     "verifiers 0.1",
                     "both over HTTP to one loopback server",
