@@ -16,6 +16,7 @@ def register() -> None:
     register_family("ALFWorld", "metagym_envs.alfworld:ALFWorld", actor="rules")
     register_family("SearchQA", "metagym_envs.searchqa:SearchQA", actor="rules")
     register_family("Reasoning", "metagym_envs.reasoning:Reasoning")
+    register_family("Problems", "metagym_envs.problems:Problems", actor="rules")
     register_family("TextWorld", "metagym_envs.textworld:TextWorld")
     register_family("Games", "metagym_envs.games:Games")
     register_family("MiniHack", "metagym_envs.minihack:MiniHack", actor="rules")

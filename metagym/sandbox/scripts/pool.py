@@ -267,7 +267,7 @@ class ScriptPool:
 
 
 SCRIPT_LIMITS = Limits(
-    call_s=20.0,
+    call_s=30.0,
     load_s=20.0,
     cpu_s=6.0,
     memory_mb=1_024,
