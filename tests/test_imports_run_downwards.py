@@ -46,8 +46,9 @@ HEAVY = frozenset({"torch", "trl", "transformers", "accelerate", "datasets", "pe
 # What a family from elsewhere may use: the facade, and the nouns that docs/add_a_family.md is made of.
 DOORS = frozenset("errors seeding extras spaces tasks episodes families chat search answers searching qadata".split())
 
-# What docs/plugins.md names beyond them: the view of turn-based games, and judging code that nobody has read.
-DOOR_MODULES = frozenset({"metagym.playing.aec", "metagym.sandbox.scripts"})
+# What docs/plugins.md names beyond them: the view of turn-based games, waiting for a
+# model, and running code that nobody has read.
+DOOR_MODULES = frozenset({"metagym.playing.aec", "metagym.playing.sync", "metagym.sandbox.scripts"})
 
 # Rooms of several modules whose package is the door.
 ROOMS_WITH_DOORS = frozenset({"chat", "search", "answers"})

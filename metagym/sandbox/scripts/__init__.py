@@ -11,6 +11,6 @@ See `ScriptPool` for the border and its limits.
 from __future__ import annotations
 
 from metagym.sandbox.limits import Limits
-from metagym.sandbox.scripts.pool import SCRIPT_LIMITS, VERDICTS, Judged, Ran, ScriptPool, Verdict
+from metagym.sandbox.scripts.pool import SCRIPT_LIMITS, VERDICTS, Functions, Judged, Ran, ScriptPool, Verdict
 
-__all__ = ["SCRIPT_LIMITS", "VERDICTS", "Judged", "Limits", "Ran", "ScriptPool", "Verdict"]
+__all__ = ["SCRIPT_LIMITS", "VERDICTS", "Functions", "Judged", "Limits", "Ran", "ScriptPool", "Verdict"]

@@ -106,6 +106,7 @@ class ScriptPlayer:
     def _call(self, name: str, arguments: Any, keywords: Any) -> Any:
         if arguments is None:
             arguments = wire.decode("".join(self._given).encode("ascii"))
+            self._given.clear()
         try:
             found: Any = self._namespace
             owner, _, method = name.rpartition(".")

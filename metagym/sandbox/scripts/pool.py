@@ -186,6 +186,28 @@ class ScriptPool:
             except (SandboxError, Unsendable) as error:
                 return Ran(_verdict(error), "", str(error)), None
 
+    def open(self, sources: Sequence[str], limits: Limits | None = None) -> Functions:
+        """Runs sources in a fresh worker and keeps it, so that calls of its functions can follow each other.
+
+        Args:
+            sources: As for `run`.
+            limits: Instead of the pool's; `cpu_s` is for the worker's whole life.
+
+        Raises:
+            ProgramError, ProgramKilled: The sources fail.
+            SandboxUnavailable: No confined worker can be had.
+        """
+        limits = limits or self.limits
+        if long := _too_long(sources, limits):
+            raise ProgramError(long.detail)
+        worker = _Worker(self._workers, limits)
+        try:
+            worker.ask([["define", list(sources)]])
+        except BaseException:
+            worker.close()
+            raise
+        return Functions(worker)
+
     def call_prepared(self, name: str, arguments: Sequence[Any], limits: Limits | None = None) -> Any:
         """Calls a prepared function, in a fresh worker since it may be handed anything; gives its value.
 
@@ -278,8 +300,38 @@ SCRIPT_LIMITS = Limits(
 """Six CPU seconds a test, the time limit of LiveCodeBench's own judge; the wall clock is only for what sleeps."""
 
 
+class Functions:
+    """The functions of a script that lives on in its worker; one caller at a time.
+
+    Args:
+        worker: Where the script was run.
+    """
+
+    def __init__(self, worker: _Worker) -> None:
+        self._worker = worker
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Calls a function with plain values; gives its value.
+
+        Raises:
+            ProgramError: It raised.
+            ProgramKilled: It ran into a limit; the worker is gone.
+            BadOutput: It returned what cannot be carried over.
+            BadInput: An argument cannot be carried over.
+        """
+        fed = _fed(wire.encode(_packed(list(arguments))).decode("ascii"))
+        try:
+            return unpack(self._worker.ask([*fed, ["call", name, None, ["dict"]]]))
+        except Unsendable as error:
+            raise BadOutput(str(error)) from None
+
+    def close(self) -> None:
+        """Ends the worker; a second call does nothing."""
+        self._worker.close()
+
+
 class _Worker:
-    """A worker for the length of a block."""
+    """A worker; as a context manager for the length of a block."""
 
     def __init__(self, workers: Workers, limits: Limits) -> None:
         self._channel: ProcessChannel = workers.channel(limits)
@@ -288,6 +340,10 @@ class _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends it."""
         self._channel.close()
 
     def ask(self, operations: Sequence[list[Any]]) -> Any:

@@ -116,6 +116,22 @@ def test_a_function_is_called_with_values_of_their_own_types(pool: ScriptPool) -
         pool.call([source], "echo", [object()])
 
 
+def test_functions_live_on_between_calls_and_not_beyond(pool: ScriptPool) -> None:
+    counter = "seen = []\ndef add(x):\n    seen.append(x)\n    return list(seen)\ndef fail(): raise ValueError('no')"
+    first, second = pool.open([counter]), pool.open([counter])
+    assert first.call("add", 1) == [1] and first.call("add", (2,)) == [1, (2,)] and second.call("add", 3) == [3]
+    with pytest.raises(ProgramError, match="ValueError: no"):
+        first.call("fail")
+    assert first.call("add", 4) == [1, (2,), 4]
+    first.close()
+    with pytest.raises(ProgramKilled, match="closed"):
+        first.call("add", 5)
+    with pytest.raises(ProgramError, match="ZeroDivisionError"):
+        pool.open(["1 / 0"])
+    with pytest.raises(ProgramError, match="at most 65,536"):
+        pool.open(["#" * 70_000])
+
+
 TEST = ("def helper(x): return x + 1", "def check(candidate):\n    assert candidate(1) == helper(1)\n"
         "    assert candidate([1, 2]) == [2, 1]\n    assert double_it(3) == 6")  # fmt: skip
 RIGHT = "def double_it(x): return {1: 2, 3: 6}[x] if type(x) is int else x[::-1]"
