@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, SandboxError
+from metagym.errors import BadInput, ProgramError, ProgramKilled, SandboxError
 from metagym.sandbox import wire
 from metagym.sandbox.confine.rlimits import SOCKET
 from metagym.sandbox.faults import to_wire, told
@@ -116,7 +116,7 @@ class ScriptPlayer:
         except MemoryError:
             raise
         except Unsendable as error:
-            raise BadOutput(str(error)) from None
+            raise ProgramError(str(error)) from None
         except BaseException as error:
             raise ProgramError(told(error, PROGRAM)) from None
 

@@ -363,7 +363,7 @@ def _verdict(error: Exception) -> Verdict:
         raise error
     if isinstance(error, ProgramKilled):
         return "timeout" if error.limit in ("wall", "cpu") else "killed"
-    return "error"
+    return "killed" if isinstance(error, BadOutput) else "error"  # BadOutput: it spoke for its worker
 
 
 def _too_long(sources: Sequence[str], limits: Limits) -> Ran | None:
