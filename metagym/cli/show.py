@@ -83,6 +83,7 @@ _EXTRAS = {
     "datasets": ("documents from a data set of the hub", ("datasets",)),
     "trl": ("training with TRL's GRPO", ("trl",)),
     "gpu": ("training with vLLM beside it", ("vllm",)),
+    "deepspeed": ("training with DeepSpeed's ZeRO-3", ("deepspeed",)),
 }
 
 

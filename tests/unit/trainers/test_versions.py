@@ -94,11 +94,8 @@ def test_the_ranges_are_those_of_the_extras() -> None:
     read.read(ROOT / "setup.cfg", encoding="utf-8")
     extras = read["options.extras_require"]
     trl, gpu = extras["trl"].split("\n"), extras["gpu"].split("\n")
-    assert f"trl{TRL['trl']}" in trl and f"transformers{TRL['transformers']}" in trl
+    assert all(f"{name}{versions}" in trl for name, versions in TRL.items()), "what pip takes is what we take"
     assert f"vllm{VLLM['vllm']}" in gpu and f"transformers{VLLM['transformers']}" in gpu
-    for name, wanted in TRL.items():
-        least = next(line for line in trl if line.startswith(f"{name}>=")).split(">=")[1].split(",")[0]
-        assert release(least) == wanted.least
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
