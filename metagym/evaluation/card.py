@@ -34,7 +34,7 @@ def sampling_of(sampling: Sampling, spec: str) -> tuple[Sampling | None, frozens
         return None, frozenset()
     names = ("temperature", "max_tokens", "top_p", "top_k")
     fixed = {name: read.params[name] for name in names if name in read.params}
-    cut = {name: None if name == "top_k" and value == 0 else value for name, value in fixed.items()}
+    cut: dict[str, Any] = {name: None if name == "top_k" and value == 0 else value for name, value in fixed.items()}
     return replace(sampling, **cut), frozenset(fixed)
 
 

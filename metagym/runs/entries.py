@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metagym.episodes import Episode
@@ -40,6 +40,7 @@ class Entry:
         episodes: What has a record.
         missing: Episodes that have none.
         notes: What a reader of the run's figures must know.
+        release: MetaGym's version that played.
     """
 
     run: str
@@ -55,6 +56,7 @@ class Entry:
     episodes: tuple[Episode, ...]
     missing: int
     notes: tuple[str, ...] = ()
+    release: str = ""
 
     @property
     def name(self) -> str:
@@ -91,7 +93,7 @@ def read_entries(run: str | os.PathLike[str]) -> list[Entry]:
                 f"of runs of {', '.join(map(repr, _READERS))}"
             )
         try:
-            return reader(folder)
+            return [replace(entry, release=str(folder.manifest.get("metagym"))) for entry in reader(folder)]
         except (AttributeError, KeyError, TypeError) as error:
             raise RunError(f"{folder.path}: the manifest is none of {command!r} ({error!r})") from error
 

@@ -89,7 +89,7 @@ class EvalConfig:
         own = {"samples": self.samples, "limit": self.limit}
         changes: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
         sampled = {"max_tokens": self.max_tokens, "temperature": self.temperature}
-        cut = {name: value for name, value in sampled.items() if value is not None}
+        cut: dict[str, Any] = {name: value for name, value in sampled.items() if value is not None}
         return replace(
             suite,
             benchmarks=tuple(replace(b, sampling=replace(b.sampling, **cut), **changes) for b in suite.benchmarks),

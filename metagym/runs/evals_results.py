@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +65,7 @@ class Score:
         card: What must be equal for a comparison (JSON), see `metagym.evaluation.card`.
         tasks: Every task of the benchmark, played or not.
         episodes: The episodes that have a record, in the order of the tasks.
+        release: MetaGym's version that played.
     """
 
     run: str
@@ -73,6 +74,7 @@ class Score:
     card: Mapping[str, Any]
     tasks: tuple[Task, ...]
     episodes: tuple[Sample, ...]
+    release: str = ""
 
     @property
     def name(self) -> str:
@@ -162,7 +164,9 @@ class EvalResults:
             order = [(task.key, number) for task in tasks for number in range(what.samples)]
             episodes = tuple(played[pair] for pair in order if pair in played)
             card = self.manifest["cards"][entrant][benchmark]
-            self._scores[entrant, benchmark] = Score(self.name, who, what, card, tasks, episodes)
+            self._scores[entrant, benchmark] = Score(
+                self.name, who, what, card, tasks, episodes, str(self.manifest.get("metagym"))
+            )
         return self._scores[entrant, benchmark]
 
     @cached_property
@@ -199,11 +203,15 @@ def paired(a: Score, b: Score, seed: int = 0) -> Contrast:
     Raises:
         BadInput: They are not alike (the message names the differing field), or one of them is not complete.
     """
-    return contrast(
+    found = contrast(
         a.name, a.card, [one.episode for one in a.episodes], len(a.missing),
         b.name, b.card, [one.episode for one in b.episodes], len(b.missing),
         seed,
     )  # fmt: skip
+    if a.release == b.release:
+        return found
+    note = f"Played by MetaGym {a.release} and {b.release}, whose families may differ."
+    return replace(found, notes=(note, *found.notes))
 
 
 def _named(things: Any, name: str, what: str, where: str) -> Any:

@@ -345,6 +345,8 @@ def _notes(table: Table, entries: Sequence[Entry]) -> tuple[str, ...]:
             elif cell.measures is not None and cell.measures.unscored:
                 told = cell.measures
                 found.append(f"{told.unscored} of {told.episodes} episodes of {row.name} on {head.title} are unscored.")
+    if len(releases := sorted({entry.release for entry in entries})) > 1:
+        found.insert(0, f"Played by several versions of MetaGym ({', '.join(releases)}), whose families may differ.")
     found += [note for entry in entries for note in entry.notes]
     found = [note for note in found if not note.startswith("Scripted stand-ins")]  # said once, of whom
     if scripted := [row.name for row in table.rows if row.backends == ("scripted",)]:

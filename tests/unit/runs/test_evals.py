@@ -19,8 +19,12 @@ from metagym.runs.evals_results import load_evals, paired
 from metagym.runs.evals_rows import all_rows
 from metagym.runs.evals_train import read_training
 from metagym.runs.folder import RECORDS
+from metagym.runs.papers import papers_table
 from metagym.runs.report import write_report
 from tests.support import quiz as support
+
+# A commit while these tests run changes what a manifest says of the machine, and nothing else.
+pytestmark = pytest.mark.filterwarnings("ignore:.*was started with environment.commit")
 
 
 @pytest.fixture(autouse=True)
@@ -254,3 +258,15 @@ def test_unscored_episodes_are_counted_and_named(tmp_path: Path) -> None:
     assert any(
         "Unscored: 9 of 36 episodes of right on sums" in line and "judge is down" in line for line in results.notices
     )
+
+
+def test_other_versions_of_metagym_are_named_and_not_resumed_with(tmp_path: Path) -> None:
+    a, b = run(tmp_path / "a"), run(tmp_path / "b", settings=RunSettings(seed=1))
+    file = b / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "metagym": "9.9"}))
+    one, other = load_evals(a), load_evals(b)
+    found = paired(one.score("half", "sums"), other.score("half", "sums"))
+    assert "and 9.9, whose families may differ" in found.notes[0]
+    assert any("several versions of MetaGym (" in note for note in papers_table([a, b]).notes)
+    with pytest.raises(RunError, match='metagym = "9.9" and cannot be resumed'):
+        run(b, resume=True, settings=RunSettings(seed=1))
