@@ -21,8 +21,8 @@ LIBRARY = tuple(
     "copyreg csv dataclasses datetime decimal difflib encodings.idna enum errno fractions functools gc getpass hashlib "
     "heapq html inspect io itertools json keyword locale logging math numbers operator os os.path pathlib pickle "
     "platform pprint queue random re reprlib secrets select shlex signal socket statistics string struct subprocess "
-    "sys tempfile textwrap threading time timeit token tokenize traceback types typing unicodedata unittest urllib.parse uuid "
-    "warnings weakref zlib zoneinfo".split()
+    "sys tempfile textwrap threading time timeit token tokenize traceback types typing unicodedata unittest "
+    "urllib.parse uuid warnings weakref zlib zoneinfo".split()
 )
 """Modules of the standard library that solutions import."""
 
