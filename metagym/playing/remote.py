@@ -94,7 +94,7 @@ class RemotePool:
         self.crew, self.whole, self.deadline, self.processes = crew, whole, deadline, processes
         self._on_close = on_close
         self._payloads: dict[int, tuple[Family, str, bytes]] = {}
-        self._taught: dict[Worker, set[str]] = {}
+        self._taught: dict[Worker, dict[str, asyncio.Future[Any]]] = {}
         self._numbers = itertools.count()
 
     def host(self, family: Family) -> RemoteHost:
@@ -166,10 +166,10 @@ class RemotePool:
 
     async def teach(self, worker: Worker, digest: str, payload: bytes) -> None:
         """Sends a family to a worker that does not have it."""
-        known = self._taught.setdefault(worker, set())
-        if digest not in known:
-            await self.call(worker, "learn", digest, payload)
-            known.add(digest)
+        known = self._taught.setdefault(worker, {})
+        if digest not in known:  # episodes that begin together send it once
+            known[digest] = asyncio.ensure_future(self.call(worker, "learn", digest, payload))
+        await asyncio.shield(known[digest])
 
     def _most(self, family: Family) -> int | None:
         return self.processes if family.host == "process" else None
@@ -255,11 +255,12 @@ def _ticket(model: ChatModel) -> Named | Sent:
     budget = accounted.ledger.budget if accounted is not None else None
     if find_layer(model, Cached) is not None:
         raise BadInput(
-            "whole episodes on a cluster ask the model from its nodes, where the reply cache is not: --cache off"
+            "whole episodes ask the model from the cluster's nodes, where no reply cache is: use --cache off"
         )
     if budget is not None and (budget.calls, budget.tokens, budget.cost) != (None, None, None):
-        raise BadInput("whole episodes on a cluster ask the model from its nodes, where no hard budget can be kept")
-    origin = origin_of(model)
+        raise BadInput("whole episodes ask the model from the cluster's nodes, where no hard budget can be kept")
+    while (origin := origin_of(model)) is None and isinstance(model, Accounted):
+        model = model.inner  # the accounts stay here, see `Accounted.book`
     if origin is not None:
         return Named(*origin)
     import cloudpickle
