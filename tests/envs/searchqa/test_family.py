@@ -255,3 +255,22 @@ def test_it_travels_as_its_settings() -> None:
     env = opened(family.task_set("train")[0])
     env.reset()
     assert env.step("<search>town river</search>")[0].count("Doc ") == 2
+
+
+def test_a_set_of_its_own_for_evaluation(files: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/nq.jsonl").write_text(Path(files["data"]).read_text("utf-8"), "utf-8")
+    own = SearchQA(test=f"nq:{tmp_path}/data", searcher=files["searcher"])
+    named = SearchQA(test=files["data"], searcher=files["searcher"], count=3)
+    assert own.splits == named.splits == ("test",) and len(named.task_set("test")) == 3
+    assert {task.split for task in own.task_set("test")} == {"test"}
+    assert named.task_set("test") == SearchQA(test=files["data"], searcher=files["searcher"], count=3).task_set("test")
+    again = pickle.loads(pickle.dumps(named))
+    [episode] = play([named.task_set("test")[0]], wrote("<answer>Paris</answer>"), family=again)
+    assert episode.success is True
+    with pytest.raises(BadInput, match="makes a split of its own"):
+        SearchQA(test=files["data"], data=files["data"], searcher=files["searcher"])
+    with pytest.raises(BadInput, match="count= is the number of questions of test="):
+        SearchQA(count=3)
+    with pytest.raises(BadInput, match="belong together"):
+        SearchQA(test=files["data"])
