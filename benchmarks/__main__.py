@@ -26,6 +26,7 @@ from benchmarks import (
     spade,
     trainers,
     verdicts,
+    viewer,
     wrappers,
 )
 from benchmarks.common import Report, machine, machine_line
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "minihack": minihack.report,
     "alfworld_engine": adapters.engine_report,
     "stand_ins": adapters.stand_ins_report,
+    "viewer": viewer.report,
     "peers": peers.report,
 }
 
