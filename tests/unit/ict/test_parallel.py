@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -85,6 +87,43 @@ def test_s37_everybody_gets_all_their_rewards_and_the_episodes_are_those_of_the_
     assert all(one["terminated"] and ("opens." in one["observation"]) is one["success"] for one in final)
 
 
+def moves(env: Any, prompts: list[str], seed: int) -> Iterator[Any]:
+    """A meta-episode, a step at a time."""
+    observations, infos = env.reset(seed=seed)
+    yield observations, infos
+    left = list(prompts)
+    while env.agents:
+        acting = env.acting
+        actions = {
+            name: left.pop(0) if name == REFLECTOR else answer(infos[name], observations[name]) for name in acting
+        }
+        observations, *rest, infos = env.step(actions)
+        yield observations, *rest, infos
+
+
+def test_two_meta_episodes_at_once_are_as_each_alone_and_what_was_handed_out_does_not_change() -> None:
+    def make() -> ParallelICT:
+        return ParallelICT(doors(), batch_size=3, meta_turns=2, reward="replay")
+
+    def told(step: Any) -> str:
+        """All but the seconds that episodes took."""
+        return re.sub(r"seconds=[0-9.e-]+", "", repr(step))
+
+    one, other, third = make(), make(), make()
+    alone = [told(step) for step in moves(one, ["", RULES], 3)]
+    kept: list[tuple[Any, str]] = []
+    beside = moves(other, [RULES, ""], 4)
+    for step in moves(third, ["", RULES], 3):
+        kept.append((step, told(step)))
+        next(beside, None)
+    assert [before for _, before in kept] == alone
+    assert [told(step) for step, _ in kept] == alone
+    assert [told(step) for step in moves(one, ["", RULES], 4)] != alone
+    for env in (one, other, third):
+        beside.close()
+        env.close()
+
+
 def test_whose_action_counts_is_told_and_others_are_passed_over() -> None:
     env = ParallelICT(guess_family(max_steps=3), batch_size=2, meta_turns=1)
     observations, infos = env.reset(seed=0)
@@ -97,9 +136,11 @@ def test_whose_action_counts_is_told_and_others_are_passed_over() -> None:
     assert infos["actor_0"]["repair"] == "repaired" and infos["actor_0"]["success"] is True
     assert infos["actor_0"]["terminated"] and infos["actor_1"]["repair"] == "absent"
     assert env.acting == ["actor_1"] and infos["actor_1"]["success"] is None
+    assert [infos[name]["acts"] for name in env.possible_agents] == [False, False, True]
     for _ in range(2):
         observations, rewards, _, _, infos = env.step({"actor_0": "still here", "actor_1": "nothing"})
         assert rewards["actor_0"] == 0  # its reward came once
+    assert [infos[name]["acts"] for name in env.possible_agents] == [True, False, False]
     assert env.acting == [REFLECTOR] and infos["actor_1"]["truncated"] and not infos["actor_1"]["terminated"]
     assert "Batch of 2 episodes: 1 solved" in observations[REFLECTOR] and infos[REFLECTOR]["turn"] == 0
     observations, rewards, _, _, infos = env.step({REFLECTOR: "Say red.", "actor_0": "x"})

@@ -103,6 +103,26 @@ def test_pettingzoos_own_tests_pass_on_the_encoded_view() -> None:
     seed_test(lambda: EncodedAEC(nim(max_moves=30), WORDS), num_cycles=20)
 
 
+def test_the_encoded_view_is_the_text_view_in_bytes_and_numbers() -> None:
+    played = set()
+    for seed in range(4):  # PettingZoo's own tests pass whatever the bytes say and whichever word a number stands for
+        text, encoded, chance = nim(max_moves=30), EncodedAEC(nim(max_moves=30), WORDS, width=40), rng(seed, "numbers")
+        text.reset(seed=seed)
+        encoded.reset(seed=seed)
+        while text.agents:
+            assert encoded.agents == text.agents and encoded.agent_selection == text.agent_selection
+            for agent in text.agents:
+                assert bytes(encoded.observe(agent)).rstrip(b"\0").decode() == text.observe(agent)[:40]
+            assert encoded.last()[1:] == text.last()[1:]
+            ended = any(text.last()[2:4])
+            number = chance.randrange(len(WORDS))
+            played.add(number)
+            text.step(None if ended else WORDS[number])
+            encoded.step(None if ended else number)
+        assert not encoded.agents
+    assert played == set(range(len(WORDS)))
+
+
 def test_a_game_without_end_is_cut_for_all() -> None:
     env = GameAEC(Nim(), max_moves=3)
     env.reset(seed=1)
