@@ -12,7 +12,7 @@ import pytest
 from metagym.errors import BadInput, TooManyFailures
 from metagym.ict.env import ICTEnv
 from tests.support.doors import OPENS, actor, doors
-from tests.support.worlds import FailingEnv, GuessEnv, family_of, guess_family
+from tests.support.worlds import FailingEnv, GuessEnv, ListEnv, family_of, guess_family
 
 pytest.importorskip("pettingzoo")
 
@@ -150,6 +150,14 @@ def test_whose_action_counts_is_told_and_others_are_passed_over() -> None:
     assert env.step({}) == ({}, {}, {}, {}, {})
 
 
+def test_a_reward_is_paid_once_though_the_next_text_holds_no_command() -> None:
+    steps = [("on", 1.0, False, False, {}), ("over", 0.5, True, False, {"success": True})]
+    env = ParallelICT(family_of(lambda task: ListEnv("begin", list(steps))), batch_size=1, meta_turns=1)
+    env.reset(seed=0)
+    assert [env.step({"actor_0": text})[1]["actor_0"] for text in ("go", "", "go")] == [1.0, 0.0, 0.5]
+    env.close()
+
+
 def test_what_is_no_action_changes_nothing() -> None:
     env = ParallelICT(guess_family(max_steps=1), batch_size=2, meta_turns=1)
     env.reset(seed=0)
@@ -196,7 +204,10 @@ def test_spaces_are_the_instances_own_and_a_reset_in_the_middle_leaves_nothing()
     for name in one.possible_agents:
         assert one.action_space(name) is one.action_space(name) is not other.action_space(name)
         assert one.observation_space(name) is not other.observation_space(name)
+    spaces = [space(name) for space in (one.action_space, one.observation_space) for name in one.possible_agents]
+    assert len(set(map(id, spaces))) == len(spaces)  # each agent's is seeded by itself
     first = one.reset(seed=5)
+    assert one.agents is not one.possible_agents
     one.step({"actor_0": "red", "actor_1": "red"})
     assert one.reset(seed=5) == first == other.reset(seed=5)
     one.close()
