@@ -4,8 +4,8 @@ A text is read as calls in one of these forms, tried in this order:
 
 1. Blocks ``<tool_call> ... </tool_call>``, wherever they stand, each with one of the forms below inside.
 2. JSON: ``{"name": "ls", "arguments": {"a": true}}``, or a list of such objects.
-3. Python's notation: ``ls(a=True)``, or a list ``[cd(folder="x"), ls()]``. It is parsed into a syntax tree, of which plain
-   values are copied out; the tree is never compiled.
+3. Python's notation: ``ls(a=True)``, or a list ``[cd(folder="x"), ls()]``. It is parsed into a syntax tree, of which
+   plain values are copied out; the tree is never compiled.
 
 Everything else is plain text. Something that has the form of a call and cannot be run, as one whose argument is an
 expression, stays a call with a `fault`: the tool answers with it, and nothing happens.

@@ -1,7 +1,7 @@
 """The verdict on a conversation: the package's checker, and what it finds turn by turn.
 
-The official verdict is all or nothing. It says yes where at every turn that has an answer the state of all back ends is that
-of the answer, and what the answer's calls returned is among what the actor's calls have returned so far.
+The official verdict is all or nothing. It says yes where at every turn that has an answer the state of all back ends
+is that of the answer, and what the answer's calls returned is among what the actor's calls have returned so far.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Verdict:
         valid: The official verdict.
         error: The package's name for what is wrong; "" where nothing is.
         message: Its sentence.
-        turns: For each turn whether it holds by itself (unofficial): a turn with an answer by the checker's two tests, a turn
-            without one if nothing was called.
+        turns: For each turn whether it holds by itself (unofficial): a turn with an answer by the checker's two tests,
+            a turn without one if nothing was called.
         judged: For each turn whether it has an answer.
     """
 

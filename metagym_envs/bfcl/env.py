@@ -20,33 +20,35 @@ class ToolConversation(gymnasium.Env[str, str]):
     """A user who asks for one thing after another, and tools that do them.
 
     ## Description
-    An entry of the multi-turn categories of the Berkeley Function Calling Leaderboard, version 4. The user speaks turn by
-    turn; within a turn the agent calls tools until the turn's wishes are fulfilled, and ends it with plain words. Data, tools
-    and checker are those of the package ``bfcl-eval``.
+    An entry of the multi-turn categories of the Berkeley Function Calling Leaderboard, version 4. The user speaks turn
+    by turn; within a turn the agent calls tools until the turn's wishes are fulfilled, and ends it with plain words.
+    Data, tools and checker are those of the package ``bfcl-eval``.
 
     ## Observation
-    `FreeText`: first the documents of the tools and the user's words; after calls their results; after the end of a turn the
-    user's next words. In the category miss_func a turn hands tools over, with the package's own sentence.
+    `FreeText`: first the documents of the tools and the user's words; after calls their results; after the end of a
+    turn the user's next words. In the category miss_func a turn hands tools over, with the package's own sentence.
 
     ## Actions
-    `FreeText`: a reply. It calls tools, as `metagym_envs.bfcl.calls` reads them, or ends the turn. Nothing of it is evaluated.
+    `FreeText`: a reply. It calls tools, as `metagym_envs.bfcl.calls` reads them, or ends the turn. Nothing of it is
+    evaluated.
 
     ## Rewards
     At the end 1.0 for a conversation that the package's checker finds valid, else 0.0; 0.0 before.
 
     ## Episode end
-    Terminated when the last turn ends. Truncated, and counted as failed as in the package, when a turn takes more than 20
-    replies with calls. `info` holds ``success``, ``turn``, ``tools`` where some are new, ``verdict`` at the end, and
-    ``scores``: ``official``; the same by ``known_defects`` and ``without_known_defects`` (None where the entry is of the other
-    kind); and two unofficial ones, None before the end: ``turn_validity`` (share of the turns that hold by themselves) and
-    ``abstention`` (share of the turns that want no call in which there was none; None where an entry has no such turn).
+    Terminated when the last turn ends. Truncated, and counted as failed as in the package, when a turn takes more than
+    20 replies with calls. `info` holds ``success``, ``turn``, ``tools`` where some are new, ``verdict`` at the end,
+    and ``scores``: ``official``; the same by ``known_defects`` and ``without_known_defects`` (None where the entry is
+    of the other kind); and two unofficial ones, None before the end: ``turn_validity`` (share of the turns that hold
+    by themselves) and ``abstention`` (share of the turns that want no call in which there was none; None where an
+    entry has no such turn).
 
     ## Arguments
     * ``entry``: which conversation.
 
     ## Source
-    Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic Evaluation of Large Language
-    Models", ICML 2025; package ``bfcl-eval``, Apache-2.0.
+    Patil et al., "The Berkeley Function Calling Leaderboard (BFCL): From Tool Use to Agentic Evaluation of Large
+    Language Models", ICML 2025; package ``bfcl-eval``, Apache-2.0.
     """
 
     metadata = {"render_modes": []}

@@ -26,10 +26,10 @@ def BFCL(categories: Iterable[str] | None = None, stand_in: str = "oracle") -> F
     """The four multi-turn categories of the Berkeley Function Calling Leaderboard, 200 conversations each.
 
     Args:
-        categories: Only these; None means all: ``multi_turn_base``, ``multi_turn_miss_func``, ``multi_turn_miss_param``,
-            ``multi_turn_long_context``. They are the task types too.
-        stand_in: What the scripted actor ``rules`` does: ``"oracle"`` plays the benchmark's own answers, ``"noop"`` calls
-            nothing. Both are there to check the scoring, and know nothing of language.
+        categories: Only these; None means all: ``multi_turn_base``, ``multi_turn_miss_func``,
+            ``multi_turn_miss_param``, ``multi_turn_long_context``. They are the task types too.
+        stand_in: What the scripted actor ``rules`` does: ``"oracle"`` plays the benchmark's own answers, ``"noop"``
+            calls nothing. Both are there to check the scoring, and know nothing of language.
 
     Returns:
         The family. Its one split is ``test``: the benchmark has no training data.

@@ -1,7 +1,7 @@
 """Calls that would take the process's time or memory: refused before they run.
 
-Back ends run in our process, on numbers that a model wrote. Four tools of `MathAPI` compute as many digits as they are told,
-and a file tree in which folders hold each other has more paths than anybody can list.
+Back ends run in our process, on numbers that a model wrote. Four tools of `MathAPI` compute as many digits as they are
+told, and a file tree in which folders hold each other has more paths than anybody can list.
 """
 
 from __future__ import annotations

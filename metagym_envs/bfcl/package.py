@@ -1,9 +1,10 @@
 """The package ``bfcl-eval``: where its files are, its back ends, and its checker with an executor of our own.
 
-Two of its modules are never imported here. ``bfcl_eval.constants.eval_config`` makes folders beside the installed package
-when it is imported, and everything that reads data through ``bfcl_eval.utils`` imports it: the data files are read by
-`metagym_envs.bfcl.data` instead. And its executor, `multi_turn_utils.execute_multi_turn_func_call`, hands text to Python's
-``eval`` and keeps the tools' state in its module's globals: it is imported with the checker and never called.
+Two of its modules are never imported here. ``bfcl_eval.constants.eval_config`` makes folders beside the installed
+package when it is imported, and everything that reads data through ``bfcl_eval.utils`` imports it: the data files are
+read by `metagym_envs.bfcl.data` instead. And its executor, `multi_turn_utils.execute_multi_turn_func_call`, hands text
+to Python's ``eval`` and keeps the tools' state in its module's globals: it is imported with the checker and never
+called.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ Execute = Callable[..., tuple[list[str], dict[str, Any]]]
 def checker(execute: Execute) -> Callable[..., dict[str, Any]]:
     """The package's own `multi_turn_checker`, whose calls are run by `execute`.
 
-    The function's code is the package's. It gets globals of its own, a copy of its module's in which the one name of the
-    executor is ours; the package's module stays as it is, so that any number of judgements may go on at once.
+    The function's code is the package's. It gets globals of its own, a copy of its module's in which the one name of
+    the executor is ours; the package's module stays as it is, so that any number of judgements may go on at once.
 
     Raises:
         BrokenExtra: The checker of this release does not call the executor by that name: nothing may be judged by an

@@ -1,9 +1,9 @@
 """Scripted stand-ins: one plays the benchmark's own answers, one calls nothing.
 
-They prove that the scoring works and nothing else: the oracle finds its entry by the user's words and copies the answer.
-Entries of two categories may share all words and differ in what the tools return; then the oracle looks once, with a call
-that changes nothing, and goes by what it sees. Two entries of miss_param (180 and 195) cannot be told from those of base even
-so, although their answers differ: where both categories are in the family, the oracle fails there.
+They prove that the scoring works and nothing else: the oracle finds its entry by the user's words and copies the
+answer. Entries of two categories may share all words and differ in what the tools return; then the oracle looks once,
+with a call that changes nothing, and goes by what it sees. Two entries of miss_param (180 and 195) cannot be told from
+those of base even so, although their answers differ: where both categories are in the family, the oracle fails there.
 """
 
 from __future__ import annotations

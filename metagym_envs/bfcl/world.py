@@ -1,12 +1,13 @@
 """The tools of one conversation: fresh back ends of the package, called without evaluating any text.
 
-The package's executor builds source text and evaluates it, and keeps back ends in the globals of its module under a name
-made of the model's; whoever plays an entry again under that name goes on in the old state. Here a `World` holds its back ends
-itself, and what the package's code shares within the process is given back after every call:
+The package's executor builds source text and evaluates it, and keeps back ends in the globals of its module under a
+name made of the model's; whoever plays an entry again under that name goes on in the old state. Here a `World` holds
+its back ends itself, and what the package's code shares within the process is given back after every call:
 
 * mpmath's precision and decimal's context, which two tools of `MathAPI` set for good;
 * the weather report of `VehicleControlAPI`, one dict for the process, into which a tool writes;
-* default arguments: a tweet without mentions keeps the very list of the function's definition, and another tool extends it;
+* default arguments: a tweet without mentions keeps the very list of the function's definition, and another tool
+  extends it;
 * the credit cards and bookings of the long-context category, which all instances share until they are copied.
 """
 
@@ -47,7 +48,7 @@ class World:
         self.instances = {name: _fresh(name, entry) for name in entry.classes}
         self._methods: dict[str, Callable[..., Any]] = {}
         for instance in self.instances.values():
-            self._methods.update({name: getattr(instance, name) for name in _public(type(instance))})
+            self._methods.update({name: getattr(instance, name) for name in _public(instance.__class__)})
 
     def call(self, call: Call) -> str:
         """Runs one call.
@@ -59,8 +60,8 @@ class World:
             call: What to run. It keeps its arguments: tools get copies.
 
         Returns:
-            The result as the package words it: text as it is, a dict as JSON (as Python's text where JSON has no form for
-            it), all else as Python's text; after a failure `ERROR` and why.
+            The result as the package words it: text as it is, a dict as JSON (as Python's text where JSON has no form
+            for it), all else as Python's text; after a failure `ERROR` and why.
         """
         if call.fault:
             return ERROR + call.fault
@@ -95,7 +96,7 @@ def _fresh(name: str, entry: Entry) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _public(class_: type[Any]) -> tuple[str, ...]:
+def _public(class_: Any) -> tuple[str, ...]:
     return tuple(name for name, _ in inspect.getmembers(class_, inspect.isfunction) if not name.startswith("_"))
 
 

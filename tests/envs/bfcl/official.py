@@ -1,11 +1,12 @@
 """The package's own command against a server on loopback that plays a script: what it says of each entry.
 
-Its command needs its own dependencies, which the project does not install. Set ``METAGYM_BFCL`` to the ``bfcl`` program of an
-environment that has them; see docs/bfcl.md.
+Its command needs its own dependencies, which the project does not install. Set ``METAGYM_BFCL`` to the ``bfcl`` program
+of an environment that has them; see docs/bfcl.md.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from metagym_envs.bfcl import package
 from metagym_envs.bfcl.calls import Call
 from metagym_envs.bfcl.data import Entry, entries
 from metagym_envs.bfcl.world import World
@@ -94,14 +96,15 @@ def _serving(category: str, script: Script) -> Iterator[str]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             calls = book.reply(body)
             tools = [
-                {"id": f"call_{n}", "type": "function", "function": {"name": c.name, "arguments": json.dumps(_named(c))}}
-                for n, c in enumerate(calls)
+                {"id": f"call_{number}", "type": "function", "function": {"name": call.name, "arguments": _named(call)}}
+                for number, call in enumerate(calls)
             ]
-            message = {"role": "assistant", "content": None if calls else "Done.", **({"tool_calls": tools} if calls else {})}
+            said: dict[str, Any] = {"content": None, "tool_calls": tools} if calls else {"content": "Done."}
+            message = {"role": "assistant", **said}
             choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            answer = {"id": "x", "object": "chat.completion", "created": 0, "model": MODEL, "choices": [choice], "usage": usage}
-            data = json.dumps(answer).encode()
+            answer = {"id": "x", "object": "chat.completion", "created": 0, "model": MODEL, "usage": usage}
+            data = json.dumps({**answer, "choices": [choice]}).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
@@ -122,15 +125,13 @@ def _serving(category: str, script: Script) -> Iterator[str]:
         server.server_close()
 
 
-def _named(call: Call) -> dict[str, Any]:
-    """Arguments by name: an OpenAI tool call has no positions."""
+def _named(call: Call) -> str:
+    """Arguments by name, in JSON: an OpenAI tool call has no positions."""
     if not call.args:
-        return dict(call.kwargs)
-    import inspect
-
-    from metagym_envs.bfcl import package
-
-    for class_name in ("GorillaFileSystem", "MathAPI", "MessageAPI", "TwitterAPI", "TicketAPI", "TradingBot", "TravelAPI", "VehicleControlAPI"):  # fmt: skip
-        if (method := getattr(package.backend(class_name), call.name, None)) is not None:
-            return dict(list(inspect.signature(method).bind(None, *call.args, **call.kwargs).arguments.items())[1:])
-    raise AssertionError(call.name)
+        return json.dumps(dict(call.kwargs))
+    classes = ("GorillaFileSystem", "MathAPI", "MessageAPI", "TwitterAPI", "TicketAPI", "TradingBot", "TravelAPI")
+    for name in (*classes, "VehicleControlAPI"):
+        if (method := getattr(package.backend(name), call.name, None)) is not None:
+            bound = inspect.signature(method).bind(None, *call.args, **call.kwargs).arguments
+            return json.dumps(dict(list(bound.items())[1:]))
+    raise AssertionError(f"no back end has a tool {call.name}")

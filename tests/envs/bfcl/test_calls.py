@@ -31,13 +31,14 @@ def one(name: str, **kwargs: Any) -> tuple[Call, ...]:
         ("cd('x'), ls()", (Call("cd", ("x",)), Call("ls"))),
         ("```python\n[ls()]\n```", one("ls")),
         ("`ls()`", one("ls")),
-        ("f(a=-1, b=2.5, c=None, d=[1, (2, 'x')], e={'k': {}})", one("f", a=-1, b=2.5, c=None, d=[1, (2, "x")], e={"k": {}})),
+        ("f(a=-1, b=2.5, c=None)", one("f", a=-1, b=2.5, c=None)),
+        ("f(d=[1, (2, 'x')], e={'k': {}})", one("f", d=[1, (2, "x")], e={"k": {}})),
         (r"f(a='C:\dir \'q\' \n')", one("f", a="C:\\dir 'q' \n")),
         ('{"name": "ls", "arguments": {"a": true}}', one("ls", a=True)),
         ('[{"name": "ls"}, {"name": "cd", "arguments": "{\\"folder\\": \\"x\\"}"}]', one("ls") + one("cd", folder="x")),
         ('{"type": "function", "function": {"name": "ls", "arguments": {}}}', one("ls")),
         ('{"function": "ls", "parameters": {"a": false}}', one("ls", a=False)),
-        ('I look.\n<tool_call>\n{"name": "ls", "arguments": {}}\n</tool_call> and <tool_call>pwd()</tool_call>.', one("ls") + one("pwd")),
+        ('Look:\n<tool_call>\n{"name": "ls"}\n</tool_call> <tool_call>pwd()</tool_call>.', one("ls") + one("pwd")),
         ("<TOOLCALL>[ls()]</TOOLCALL>", one("ls")),
     ],
 )  # fmt: skip
@@ -169,7 +170,13 @@ def test_no_text_raises(text: str) -> None:
         assert isinstance(call.name, str)
 
 
-@pytest.mark.parametrize("text", ["-" * 50_000 + "1", "not " * 20_000 + "1", "1**" * 30_000 + "1", "1 if 1 else " * 8_000 + "1", "x" + "()" * 40_000, "x" + "[0]" * 30_000, "lambda:" * 10_000 + "1"])  # fmt: skip
+DEEP = [
+    "-" * 50_000 + "1", "not " * 20_000 + "1", "1**" * 30_000 + "1", "1 if 1 else " * 8_000 + "1",
+    "x" + "()" * 40_000, "x" + "[0]" * 30_000, "lambda:" * 10_000 + "1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DEEP)
 def test_deep_expressions_end_neither_the_process_nor_the_episode(text: str) -> None:
     assert read_calls(f"ls(a={text})") in ((), (Call("ls", fault=read_calls("ls(a=1j)")[0].fault),))
 

@@ -127,7 +127,7 @@ def test_cards_of_the_long_context_are_charged_in_one_conversation_alone() -> No
 
 
 def test_the_package_itself_goes_on_in_the_state_of_an_earlier_conversation() -> None:
-    """What is guarded against: after a conversation that failed at its first turn, the right one fails under that name."""
+    """What is guarded against: after a conversation that failed early, the right one fails under that name."""
     utils, some = package.module(UTILS), list(entries("multi_turn_base").values())[100:140]
     try:
         assert not any(_official(one, "leak", [[] for _ in one.truth])["valid"] for one in some)
@@ -220,14 +220,16 @@ def test_the_data_are_read_as_the_package_reads_them(tmp_path: Path) -> None:
         from bfcl_eval.utils import load_dataset_entry, load_ground_truth_entry
         from metagym_envs.bfcl.data import CATEGORIES, Entry, entries
         for category in CATEGORIES:
-            theirs, truths = load_dataset_entry(category, include_language_specific_hint=False), load_ground_truth_entry(category)
+            theirs = load_dataset_entry(category, include_language_specific_hint=False)
+            truths = load_ground_truth_entry(category)
             for one, entry, truth in zip(theirs, entries(category).values(), truths, strict=True):
                 assert one["id"] == entry.id == truth["id"]
                 assert one["function"] == list(entry.tools), entry.id
                 held = {int(turn): tuple(tools) for turn, tools in one.get("missed_function", {}).items()}
                 assert held == dict(entry.held), entry.id
                 assert one["initial_config"] == entry.config and one["involved_classes"] == list(entry.classes)
-                assert [[m["content"] for m in turn] for turn in one["question"]] == [[t] if t else [] for t in entry.turns]
+                said = [[message["content"] for message in turn] for turn in one["question"]]
+                assert said == [[words] if words else [] for words in entry.turns]
                 assert [len(calls) for calls in truth["ground_truth"]] == [len(calls) for calls in entry.truth]
         """
     done = subprocess.run(

@@ -43,9 +43,7 @@ def ours(one: Entry, played: list[list[tuple[Call, ...]]]) -> bool:
 def test_the_packages_own_command_says_the_same(category: str, changed: bool, tmp_path: Path) -> None:
     if not os.environ.get(official.PROGRAM):
         pytest.skip(f"{official.PROGRAM} does not name the `bfcl` program of an environment with all that it needs")
-    plans = {
-        one.id: script(one, number if changed else 0) for number, one in enumerate(entries(category).values())
-    }
+    plans = {one.id: script(one, number if changed else 0) for number, one in enumerate(entries(category).values())}
     theirs = official.verdicts(category, plans, tmp_path)
     mine = {id_: ours(entries(category)[id_], plan) for id_, plan in plans.items()}
     differ = [id_ for id_ in plans if theirs[id_] != mine[id_]]
