@@ -57,7 +57,7 @@ def test_every_linked_page_exists() -> None:
 def test_readme_is_one_screen_to_first_success() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("    make demo ") for line in lines[:15])
-    assert len(lines) < 70
+    assert len(lines) < 90  # a second screen holds the tables: peers, pages
 
 
 def test_the_models_page_names_every_scheme_and_parameter() -> None:

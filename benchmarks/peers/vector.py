@@ -206,7 +206,8 @@ def measure(tiny: bool) -> list[Contest]:
                     True,
                 )
             ],
-            repeats=2 if tiny else 6,
+            repeats=1 if tiny else 6,
+            warm=not tiny,
             count=steps_of,
             unit="step",
             scale="us",
