@@ -12,12 +12,14 @@ from metagym.cli.tables import plain_console, titled
 from metagym.runs.evals_results import load_evals
 from metagym.runs.evals_rows import Rows, all_rows
 
+_TYPES = 12  # benchmarks of more task types are told by type in the report alone
+
 
 def print_evals(run: Path, console: Console | None = None, markdown: bool = False) -> None:
     """The tables of an evaluation, and what the reader must be warned of."""
     out = console or plain_console()
     results = load_evals(run)
-    for rows in all_rows(results):
+    for rows in all_rows(results, types=_TYPES):
         if markdown:
             out.print(rows.markdown(), soft_wrap=True)
         else:

@@ -80,7 +80,7 @@ class Measures:
         avg: avg@k: the mean over tasks of the share of their scored samples that succeeded.
         pass_at: k to pass@k, for k = 1, 2, 4, ... and the number of samples. Tasks with fewer scored samples than k are
             left out of it and counted as its `unscored`.
-        maj: maj@k over all scored samples of a task; None where the benchmark has no final answers.
+        maj: maj@k over all scored samples of a task; None where no episode has a final answer.
         returns: Mean return, e.g. a partial score.
         scores: Further measures of the episodes, by name: means over tasks.
         by_type: avg@k by task type.
@@ -230,8 +230,8 @@ def _pass_at(right: Iterable[Sequence[bool]], k: int, seed: int) -> Estimate:
 
 
 def _maj(known: Mapping[str, Sequence[Episode]], seed: int) -> Estimate | None:
-    if not any("final_answer" in e.info for group in known.values() for e in group):
-        return None
+    if not any(e.info.get("final_answer") is not None for group in known.values() for e in group):
+        return None  # a benchmark without final answers, as of programs, or a model that gave none at all
     votes = [[(e.info.get("final_answer"), bool(e.success)) for e in group] for group in known.values() if group]
     return _over_tasks([majority(group) for group in votes], seed)
 

@@ -56,16 +56,25 @@ def figure_rows(results: EvalResults) -> Rows:
 
 def count_rows(results: EvalResults) -> Rows:
     """What stands behind the figures: kinds of model, episodes, unscored and missing ones, cut ones, tokens."""
-    lines = []
-    for score, label in _in_order(results):
-        told = score.measures
-        counts = (told.episodes, told.unscored, told.missing, told.truncated, told.cut)
-        tokens = (told.usage.prompt_tokens, told.usage.completion_tokens)
-        kinds = " ".join(told.backends) or "-"
-        lines.append((label, score.entrant.name, kinds, *map(str, counts), *(f"{count:,}" for count in tokens)))
-    headings = ("benchmark", "model", "kind", "episodes", "unscored", "missing", "cut", "length", "read", "written")
-    title = "Episodes and tokens; 'length' counts model calls that ended without an answer at the token limit"
-    return Rows(title, headings, tuple(lines), 3)
+    told = [(label, score.entrant.name, score.measures) for score, label in _in_order(results)]
+    columns: dict[str, list[int]] = {
+        "episodes": [one.episodes for _, _, one in told],
+        "unscored": [one.unscored for _, _, one in told],
+        "missing": [one.missing for _, _, one in told],
+        "cut": [one.truncated for _, _, one in told],
+        "length": [one.cut for _, _, one in told],
+        "tokens read": [one.usage.prompt_tokens for _, _, one in told],
+        "written": [one.usage.completion_tokens for _, _, one in told],
+    }
+    for name in ("missing", "cut", "length"):
+        if not any(columns[name]):
+            del columns[name]
+    lines = tuple(
+        (label, who, " ".join(one.backends) or "-", *(f"{column[at]:,}" for column in columns.values()))
+        for at, (label, who, one) in enumerate(told)
+    )
+    title = "Episodes and tokens (length: calls without an answer at the token limit)"
+    return Rows(title, ("benchmark", "model", "kind", *columns), lines, 3)
 
 
 def score_rows(results: EvalResults) -> Rows:
@@ -94,10 +103,16 @@ def pass_rows(results: EvalResults) -> Rows:
     return Rows("pass@k, unbiased", ("benchmark", "model", *(f"pass@{k}" for k in ks)), tuple(lines), 2)
 
 
-def all_rows(results: EvalResults) -> list[Rows]:
-    """Every table that has a line, in the order in which they are read."""
-    tables = (figure_rows, elo_rows, contrast_rows, score_rows, pass_rows, count_rows, type_rows)
-    return [rows for rows in (table(results) for table in tables) if rows.lines]
+def all_rows(results: EvalResults, types: int = 40) -> list[Rows]:
+    """Every table that has a line, in the order in which they are read.
+
+    Args:
+        results: The evaluation.
+        types: Benchmarks of more task types are not told by type.
+    """
+    tables = (figure_rows, elo_rows, contrast_rows, score_rows, pass_rows, count_rows)
+    found = [*(table(results) for table in tables), type_rows(results, types)]
+    return [rows for rows in found if rows.lines]
 
 
 def elo_rows(results: EvalResults) -> Rows:
@@ -140,7 +155,7 @@ def contrast_rows(results: EvalResults) -> Rows:
     )
 
 
-def type_rows(results: EvalResults, most: int = 40) -> Rows:
+def type_rows(results: EvalResults, most: int) -> Rows:
     """avg@k by task type, where a benchmark has between two and `most` of them."""
     lines = []
     for benchmark in results.benchmarks:

@@ -77,6 +77,19 @@ def test_bad_input_is_one_sentence_and_makes_no_folder(
     assert not (tmp_path / "runs").exists()
 
 
+def test_prompts_that_ict_found_are_scored_on_held_out_tasks(cli: Command, tmp_path: Path) -> None:
+    small = ("--batch-size", "4", "--meta-turns", "3", "--eval-tasks", "0", "--no-report", "--quiet")
+    assert cli("ict", "run", "--family", "SearchQA", *small, "--out", "learnt").code == 0
+    more = ("--option", "family=SearchQA", "--limit", "20", "--train", "learnt", "--prompt", "initial")
+    done = cli("eval", "ict", "-m", "rules", *more, "--prompt", "ict=learnt", "--out", "e", "--quiet")
+    assert done.code == 0, done.err
+    results = load_evals(tmp_path / "e")
+    before, after = (results.score(name, "searchqa").measures.avg.value for name in ("rules+prompt1", "rules+ict"))
+    assert before is not None and after is not None and after > before
+    flat = " ".join(done.out.split())
+    assert "rules+ict (learnt, meta-turn 3)" in flat and "No test task stands in the training data" in flat
+
+
 def test_the_suites_and_presets_are_listed(cli: Command) -> None:
     out = cli("eval", "list").out
     assert "rg-math" in out and "left out: its file is not named" in out and "spade: SPADE's" in out

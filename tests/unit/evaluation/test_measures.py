@@ -113,6 +113,10 @@ def test_final_answers_and_scores() -> None:
     assert told.scores["validity"].value == 0.5 and told.scores["validity"].unscored == 2
 
 
+def test_without_any_final_answer_there_is_no_majority() -> None:
+    assert measure(TASKS[:1], 1, [episode(TASKS[0], True, final_answer=None)]).maj is None  # e.g. programs
+
+
 def test_foreign_tasks_and_surplus_samples_are_refused() -> None:
     with pytest.raises(BadInput, match="not of this benchmark"):
         measure(TASKS[:2], 1, [episode(TASKS[3], True)])
