@@ -124,8 +124,8 @@ def way_in(peer: Peer) -> str:
     if not peer.place:
         return f"pip install 'metagym-agents[{peer.extra}]'" if peer.extra else "see its own documentation"
     return (
-        f"make bench-peers brings it (or: python -m venv {FOLDER.name}/{peer.place} && "
-        f"{FOLDER.name}/{peer.place}/bin/pip install -e '.[openai]' -r benchmarks/peers/requirements-{peer.place}.txt), "
+        f"make bench-peers brings it (or: python -m venv {FOLDER.name}/{peer.place} && {FOLDER.name}/{peer.place}"
+        f"/bin/pip install -e '.[openai]' -r benchmarks/peers/requirements-{peer.place}.txt), "
         f"or let {variable(peer)} name a Python that has it"
     )
 
