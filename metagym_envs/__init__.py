@@ -25,6 +25,7 @@ def register() -> None:
         register_id(
             "MetaGym/BFCL-MultiTurn-v0", entry_point="metagym.playing.task_env:TaskEnv", kwargs={"family": "BFCL"}
         )
+    register_family("ACEBench", "metagym_envs.acebench:ACEBench", actor="rules")
     register_family("Gymnasium", "metagym_envs.gym:from_gymnasium")
     if "MetaGym/ICT-v0" not in registry:  # the short form: env_id= names the environment
         register_id("MetaGym/ICT-v0", entry_point="metagym.ict.env:ICTEnv", kwargs={"family": "Gymnasium"})

@@ -1,0 +1,190 @@
+"""One agent task of ACEBench as a Gymnasium environment, text in and text out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium
+
+from metagym.errors import BadInput
+from metagym.spaces import FreeText
+from metagym_envs.acebench import judging, prompts
+from metagym_envs.acebench.entries import Entry
+from metagym_envs.acebench.users import FINISH, OPENS, SCRIPTED, ModelUser, ScriptedUser, User, model
+from metagym_envs.acebench.world import World
+from metagym_envs.bfcl.calls import read_calls
+
+NO_CALL = 'That is no call. Nobody answers questions here: go on with what you know, or say "finish conversation".'
+_APART = " (a script: not comparable with published figures)"
+LONGEST = 20_000
+"""Characters of one observation."""
+
+
+class AgentTask(gymnasium.Env[str, str]):
+    """A task for an agent with tools, alone (multi_step) or with a user who is asked and answers (multi_turn).
+
+    ## Description
+    The agent reads rules, documents of functions and a request, and calls functions of back ends that keep a state
+    (reminders, messages, orders, flights). In multi_turn it talks to a simulated user, who tells bit by bit what it
+    wants.
+
+    ## Observation
+    `FreeText`: at first rules, functions and request; then results of calls as JSON, or what the user says.
+
+    ## Actions
+    `FreeText`: calls as ``[function(name='value')]`` (also in the other forms that `metagym_envs.bfcl.calls` reads), or
+    plain words: to the user, or ``finish conversation``. Nothing of it is ever evaluated.
+
+    ## Rewards
+    At the end 1.0 where the final state is the gold one, else 0.0; 0.0 before.
+
+    ## Episode end
+    Terminated by ``finish conversation``, the agent's or the user's; truncated after `turns` messages that follow the
+    first, of all sides together, and judged all the same. `info` holds ``success``, ``engine`` (who played the
+    user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process`` (share of milestones;
+    1.0 where the state is reached, None without any) and ``official_end_to_end`` (as the official scorer counts it,
+    which leaves out classes whose names it does not find), ``faults`` (what differs) and ``final_answer`` None.
+
+    ## Arguments
+    * ``path``: the checkout.
+    * ``entry``: the task.
+    * ``user``: ``"scripted"`` or a model spec.
+    * ``temperature``: the user's.
+    * ``turns``: most messages.
+
+    ## Source
+    Chen et al., "ACEBench: Who Wins the Match Point in Tool Usage?", 2025 (arXiv 2501.12851); data, documents and back
+    ends come from a checkout of its public repository, the scoring is our own.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(
+        self, path: str, entry: Entry, user: str = SCRIPTED, temperature: float = 0.0, turns: int = 40
+    ) -> None:
+        self.path, self.entry, self.user, self.temperature, self.turns = path, entry, user, temperature, turns
+        self.observation_space, self.action_space = FreeText(), FreeText()
+        self._world: World | None = None
+        self._user: User | None = None
+        self._open = False
+        self._messages = 0
+        self._sent: list[str] = []
+        self._called = False
+        self._end: dict[str, Any] = {}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins the task; in multi_turn the user speaks first.
+
+        Args:
+            seed: Of the user's samples.
+            options: None.
+
+        Raises:
+            BadInput: An option is given, or the checkout lacks a back end.
+            EngineError: A back end does not begin.
+            SandboxUnavailable: A layer of the sandbox is missing.
+            ChatError: The model that plays the user failed.
+        """
+        super().reset(seed=seed)
+        if options:
+            raise BadInput(f"reset of an agent task knows no option, got {sorted(map(str, options))}")
+        self.close()
+        self._world = World(self.path, self.entry)
+        self._messages, self._sent, self._called, self._end = 0, [], False, {}
+        self._open, self._user = True, None
+        request = self.entry.question
+        if self.entry.kind == "multi_turn":
+            drawn = int(self.np_random.integers(2**62))
+            self._user = _user_of(self.path, self.entry, self.user, self.temperature, drawn)
+            request = self._user.say(OPENS)
+        return _cut(f"{prompts.agent(self.path, self.entry)}\n\nUser: {request}", 200_000), self._info()
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Takes one message of the agent.
+
+        Raises:
+            BadInput: The action is no text, or the episode is over or has not begun.
+            EngineError: The back ends ended.
+            ChatError: The model that plays the user failed.
+        """
+        if not isinstance(action, str):
+            raise BadInput(f"an agent says text, got {type(action).__name__}")
+        if not self._open or self._world is None:
+            raise BadInput("this episode is over or has not begun: call reset before step")
+        self._messages += 1
+        if FINISH in action.casefold() and not read_calls(action):
+            return self._over("", False)
+        if self._messages >= self.turns:
+            return self._over("", True)
+        answer = self._answer(action)
+        self._messages += 1
+        if self._user is not None and answer.casefold().strip().strip(".'\"") == FINISH:
+            return self._over("", False)
+        return self._over("", True) if self._messages >= self.turns else (_cut(answer), 0.0, False, False, self._info())
+
+    def _answer(self, action: str) -> str:
+        calls = read_calls(action)
+        if calls or self._user is None:  # alone, whatever an agent says goes to be executed; milestones count it so
+            self._sent.append(action)
+        if not calls:
+            return NO_CALL if self._user is None else self._user.say(action)
+        assert self._world is not None
+        self._called = True
+        results = []
+        for call in calls:
+            if call.fault or call.args:
+                fault = call.fault or "arguments are given by name"
+                results.append(f"Error during execution: {fault}")
+            else:
+                results.append(self._world.call(call.name, call.kwargs))
+        return f"Results: {json.dumps(results, ensure_ascii=False, default=str)}"
+
+    def _over(self, observation: str, cut: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        assert self._world is not None
+        state = self._world.state()
+        faults = judging.state_faults(self.entry, state)
+        official = not judging.state_faults(self.entry, state, skip=self.entry.renamed)
+        # Without any call the official harness has no instance to look at, and so no state that could be right.
+        reached, official = not faults and self._called, official and self._called
+        share = 1.0 if reached else judging.process(self.entry, self._sent)
+        self._end = {
+            "success": reached,
+            "scores": {"end_to_end": float(reached), "process": share, "official_end_to_end": float(official)},
+            "faults": faults or ([] if reached else ["no function was called"]),
+            "final_answer": None,
+        }
+        self._open = False
+        info = self._info()
+        self.close()
+        return observation, float(reached), not cut, cut, info
+
+    def _info(self) -> dict[str, Any]:
+        from metagym_envs.acebench.world import pool
+
+        who = "no user" if self._user is None else f"user: {label(self.user)}"
+        return {"success": False, "engine": f"{who}; back ends confined by {', '.join(pool().layers)}", **self._end}
+
+    def close(self) -> None:
+        """Ends the back ends."""
+        if self._world is not None:
+            self._world.close()
+            self._world = None
+
+
+def label(user: str) -> str:
+    """How records and tables call a user: by the model's own id, and that a script compares with nothing."""
+    if user == SCRIPTED:
+        return f"scripted{_APART}"
+    found = model(user)
+    return f"{found.id}{_APART if found.backend == 'scripted' else ''}"
+
+
+def _user_of(path: str, entry: Entry, user: str, temperature: float, seed: int) -> User:
+    if user == SCRIPTED:
+        return ScriptedUser(entry.question)
+    return ModelUser(user, prompts.user(path, entry), temperature, seed)
+
+
+def _cut(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 20]} ... (cut)"

@@ -1,0 +1,112 @@
+"""The back ends of one conversation, seen from outside: a worker of the sandbox that lives as long as the conversation.
+
+The back ends are a stranger's code that the user chose with the checkout. It runs behind rlimits, seccomp and Landlock,
+and two conversations share nothing, not even a process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from metagym.errors import EngineError, ProgramError, ProgramKilled, SandboxError, SandboxUnavailable
+from metagym.sandbox.scripts import Functions, Limits, ScriptPool
+from metagym_envs.acebench.checkout import back_end, checkout
+from metagym_envs.acebench.entries import Entry
+
+LIMITS = Limits(call_s=20.0, load_s=20.0, cpu_s=10.0, memory_mb=256, source_chars=150_000, prints=0)
+"""Of the worker's whole life; a conversation of the benchmark takes a few milliseconds."""
+
+
+def pool() -> ScriptPool:
+    """The workers of all conversations of a process, started at first use.
+
+    Raises:
+        SandboxUnavailable: A layer of the sandbox is missing.
+    """
+    return _pool(os.getpid()).start()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ScriptPool:
+    return ScriptPool(LIMITS)
+
+
+class World:
+    """The back ends of an entry, where it starts.
+
+    Args:
+        path: The checkout.
+        entry: The task.
+
+    Raises:
+        BadInput: The checkout lacks a class.
+        EngineError: A back end does not load or does not begin.
+        SandboxUnavailable: A layer of the sandbox is missing.
+    """
+
+    def __init__(self, path: str, entry: Entry) -> None:
+        driver, modules, places = _sources(path, entry.kind, entry.classes)
+        try:
+            self._functions: Functions = pool().open([driver])
+            for name, source in modules:
+                self._functions.call("install", name, source)
+            self._functions.call("begin", dict(places), list(entry.classes), _copied(entry.config))
+        except SandboxUnavailable:
+            raise
+        except SandboxError as error:
+            raise EngineError(
+                f"the back ends of {entry.id} ({', '.join(entry.classes)}) do not begin: {error}"
+            ) from None
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Calls a function with named plain values; gives what it says, errors included.
+
+        Raises:
+            EngineError: The worker is gone: the call took more than the limits of a whole conversation.
+        """
+        try:
+            return self._functions.call("call", name, dict(arguments))
+        except ProgramError as error:
+            return f"Error during execution: {error}"
+        except ProgramKilled as error:
+            raise EngineError(f"the back ends ended in a call of {name}: {error}") from None
+
+    def state(self) -> dict[str, Any]:
+        """By class, its attributes now, as JSON would hold them.
+
+        Raises:
+            EngineError: It cannot be told.
+        """
+        try:
+            found = self._functions.call("state")
+        except SandboxError as error:
+            raise EngineError(f"the state of the back ends cannot be read: {error}") from None
+        if not isinstance(found, dict) or not all(isinstance(part, dict) for part in found.values()):
+            raise EngineError("the state of the back ends has no form")
+        return found
+
+    def close(self) -> None:
+        """Ends the worker; a second call does nothing."""
+        self._functions.close()
+
+
+@lru_cache(maxsize=32)
+def _sources(
+    path: str, kind: str, classes: tuple[str, ...]
+) -> tuple[str, tuple[tuple[str, str], ...], tuple[Any, ...]]:
+    """The driver, the modules in the order of their imports, and by class its module."""
+    driver = (resources.files("metagym_envs.acebench") / "world_inside.py").read_text("utf-8")
+    found = back_end(checkout(path), kind, classes)
+    places = tuple((name, module) for module, (_, names) in found.items() for name in names.split())
+    return driver, tuple((module, source) for module, (source, _) in found.items()), places
+
+
+def _copied(value: Any) -> Any:
+    """Plain lists and dicts of what may be read-only."""
+    if isinstance(value, Mapping):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, (list, tuple)) else value

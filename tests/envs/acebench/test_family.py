@@ -1,0 +1,242 @@
+"""ACEBench as a family: conversations in confined workers, users, scores, stand-ins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from metagym import PlaySettings, play
+from metagym.chat import Request
+from metagym.errors import BadInput, EngineError, SandboxUnavailable, SpecError
+from metagym.families import load_family
+from metagym.sandbox.pool import Switches
+from metagym.sandbox.scripts import ScriptPool
+from metagym_envs.acebench import world
+from metagym_envs.acebench.entries import entries
+from metagym_envs.acebench.env import AgentTask
+from metagym_envs.acebench.family import ACEBench
+from metagym_envs.acebench.users import FINISH, ScriptedUser
+from tests.support.fake_server import FakeServer
+
+APART = "not comparable with published figures"
+
+
+def opened(kind: str, number: int = 0, path: str = "sample", **settings: Any) -> AgentTask:
+    env = AgentTask(path, entries(path, kind)[number], **settings)
+    env.reset(seed=0)
+    return env
+
+
+def test_the_stand_ins_find_what_they_should() -> None:
+    for stand_in, right in (("milestones", True), ("noop", False)):
+        family = ACEBench(stand_in=stand_in)
+        episodes = play(list(family.task_set("test")), "rules", family=family)
+        assert [(e.status.value, e.success, e.ret) for e in episodes] == [("ok", right, float(right))] * 5
+        assert [e.info["scores"]["process"] for e in episodes] == [float(right)] * 5
+        assert {e.backend for e in episodes} == {"scripted"}
+
+
+def test_every_record_tells_who_played_the_user() -> None:
+    family = ACEBench()
+    episodes = play(list(family.task_set("test")), "rules", family=family)
+    assert [APART in e.info["engine"] for e in episodes] == [False] * 3 + [True] * 2
+    assert all("confined by rlimit, seccomp, landlock" in e.info["engine"] for e in episodes)
+    assert APART in family.versions["user"]
+    assert family.versions["renamed_classes"] == {"agent_multi_step_0": {"ReminderAPI": "ReminderApi"}}
+    assert family.versions["data"].startswith("sample: written for MetaGym")
+
+
+def test_records_do_not_depend_on_concurrency_and_episodes_share_nothing() -> None:
+    family = ACEBench()
+    tasks = list(family.task_set("test")) * 3
+    runs = [play(tasks, "rules", family=family, settings=PlaySettings(concurrency=n)) for n in (1, 8)]
+    one, many = ([{**e.to_json(), "seconds": None} for e in run] for run in runs)
+    assert one == many and all(e.success for e in runs[0])
+
+
+def test_a_call_reaches_every_back_end_that_has_it_and_results_come_back() -> None:
+    env = opened("multi_step", 1)
+    assert env.step("[add_reminder(title='Market', time='2024-07-16 08:00')]")[0] == (
+        'Results: [{"status": false, "message": "The device is locked."}]'
+    )
+    env.step("login_device()")
+    observation, reward, terminated, truncated, info = env.step(
+        '<tool_call>{"name": "add_reminder", "arguments": {"title": "Market", "time": "2024-07-16 08:00"}}</tool_call>'
+    )
+    assert "kept" in observation and (reward, terminated, truncated, info["success"]) == (0.0, False, False, False)
+    assert env.step(FINISH)[1:3] == (1.0, True)
+    with pytest.raises(BadInput, match="call reset before step"):
+        env.step("x")
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("__import__('os').system('touch mark')", "a tool is called by its plain name"),
+        ("[add_reminder(title=open('/etc/passwd').read(), time='x')]", "arguments are plain values"),
+        ("[add_reminder('Market', '2024')]", "arguments are given by name"),
+        ("[nothing(a=1)]", "there is no function nothing"),
+        ("[_load_scenario(scenario={'wifi': True})]", "there is no function _load_scenario"),
+        ("[__init__()]", "there is no function __init__"),
+        ("[add_reminder(nope=1)]", "unexpected keyword argument 'nope'"),
+        ("[delete_reminder(reminder_id=99)]", "Error during execution: 99"),
+        ("[reminder_list()]", "there is no function reminder_list"),
+        ("What should I do?", "That is no call"),
+        ("{0.__class__} %s", "That is no call"),
+    ],
+)
+def test_nothing_that_an_agent_says_is_evaluated(action: str, words: str) -> None:
+    env = opened("multi_step")
+    assert words in env.step(action)[0]
+    env.step("[add_reminder(title='Market', time='2024-07-16 08:00')]")
+    assert env.step(FINISH)[4]["success"]  # and none of it changed anything
+
+
+def test_a_wrong_end_is_told_by_name_and_the_official_score_beside_it() -> None:
+    env = opened("multi_step")
+    env.step("[add_reminder(title='Market', time='another day')]")
+    info = env.step(FINISH)[4]
+    assert info["faults"] == ["ReminderApi.reminder_list.2 is another"] and not info["success"]
+    assert info["scores"] == {"end_to_end": 0.0, "process": 0.0, "official_end_to_end": 1.0}
+    assert opened("multi_step").step(FINISH)[4]["faults"][-1] == "ReminderApi.reminder_list.2 is another"
+
+
+def test_the_last_message_cuts_and_is_judged() -> None:
+    env = opened("multi_step", turns=4)
+    env.step("[turn_on_wifi()]")
+    observation, reward, terminated, truncated, info = env.step(
+        "[add_reminder(title='Market', time='2024-07-16 08:00')]"
+    )
+    assert (observation, reward, terminated, truncated, info["success"]) == ("", 1.0, False, True, True)
+
+
+def test_a_scripted_user_tells_all_repeats_and_ends() -> None:
+    user = ScriptedUser("Your name is Eve. You want tea. You will respond to the agent but not proactively.")
+    assert user.say("Hello?") == "Your name is Eve. You want tea."
+    assert user.say("Which tea?").startswith("I can only repeat myself: Your name is Eve.")
+    assert user.say("Done.") == FINISH
+    stubborn = ScriptedUser("You want tea.")
+    assert [stubborn.say("Which?") for _ in range(6)][-1] == FINISH
+
+
+def test_a_model_plays_the_user_and_is_named() -> None:
+    said: list[Request] = []
+
+    def brain(request: Request) -> str:
+        said.append(request)
+        return ["I need a reminder.", "Market, 2024-07-16 08:00.", FINISH][len(request.messages) // 2 - 1]
+
+    with FakeServer(brain) as server:
+        env = opened("multi_turn", user=server.spec("eve"))
+        first = env.reset(seed=0)[0]
+        assert first.endswith("User: I need a reminder.")
+        assert env.step("What shall it say?")[0] == "Market, 2024-07-16 08:00."
+        env.step("[add_reminder(title='Market', time='2024-07-16 08:00')]")
+        observation, reward, terminated, _, info = env.step("It is kept. Anything else?")
+        assert (observation, reward, terminated) == ("", 1.0, True)
+        assert "eve" in info["engine"] and APART not in info["engine"]
+        assert env.entry.question in said[-1].messages[0].content
+        roles = [message.role for message in said[-1].messages]
+        assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+        family = ACEBench(user=server.spec("eve"))
+        assert "eve" in family.versions["user"] and APART not in family.versions["user"]
+        [episode] = play([list(family.task_set("test"))[3]], "rules", family=family)
+        assert episode.status.value == "ok" and "eve" in episode.info["engine"]
+
+
+def test_a_user_that_fails_fails_the_episode_and_not_the_agent() -> None:
+    with FakeServer(lambda request: "Hello.") as server:
+        spec = server.spec("eve")
+    family = ACEBench(user=f"{spec}&retries=0" if "?" in spec else spec)
+    [episode] = play(
+        [list(family.task_set("test"))[3]],
+        "rules",
+        family=family,
+        settings=PlaySettings(max_failures=1.0, env_deadline=5),
+    )
+    assert episode.status.value == "error" and episode.success is None
+
+
+def test_settings_are_checked_early() -> None:
+    for options, words in (
+        ({"path": "/nowhere"}, "a checkout of its public repository"), ({"turns": 1}, "turns is a number"),
+        ({"turns": True}, "turns is a number"), ({"stand_in": "x"}, "'milestones' or 'noop'"),
+        ({"user_temperature": -1}, "user_temperature"), ({"language": "zh"}, "has no option 'language'"),
+    ):  # fmt: skip
+        with pytest.raises(BadInput, match=words):
+            load_family("ACEBench", **options)
+    with pytest.raises(SpecError):
+        ACEBench(user="nobody:at all")
+    assert load_family("ACEBench", **ACEBench(turns=10).options).options["turns"] == 10
+
+
+# --- a stranger's back ends
+
+
+HOSTILE = {
+    "reads files": "self.found = open('/etc/passwd').read()",
+    "starts a process": "import os; os.fork()",
+    "loops": "\n        while True: pass",
+    "ends": "import os; os._exit(0)",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_back_ends_of_a_checkout_are_confined(
+    name: str, checked_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(files: dict[str, str]) -> None:
+        path = "model_inference/multi_turn/scenariosen/phone_platform/base_api.py"
+        files[path] = files[path].replace("self.wifi, self.logged_in = False, True", HOSTILE[name])
+
+    from dataclasses import replace
+
+    monkeypatch.setattr(world.pool(), "limits", replace(world.LIMITS, cpu_s=1.0))
+    with pytest.raises(EngineError, match=r"the back ends of agent_multi_step_0 .* do not begin"):
+        opened("multi_step", path=checked_out(spoil))
+
+
+def test_a_back_end_that_dies_in_a_call_ends_the_episode_unscored(
+    checked_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(files: dict[str, str]) -> None:
+        path = "model_inference/multi_turn/scenariosen/phone_platform/reminder.py"
+        files[path] = files[path].replace(
+            "        if not self.logged_in:", "        import os; os._exit(1)\n        if True:"
+        )
+
+    family = ACEBench(path=checked_out(spoil))
+    [episode] = play(
+        [list(family.task_set("test"))[0]], "rules", family=family, settings=PlaySettings(max_failures=1.0)
+    )
+    assert episode.status.value == "error" and episode.success is None and "ended in a call" in episode.cause
+
+
+def test_without_a_sandbox_no_task_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = ScriptPool(switches=Switches(without=("landlock",)), libraries=False)
+    monkeypatch.setattr(world, "_pool", lambda process: broken)
+    with pytest.raises(SandboxUnavailable, match="landlock"):
+        opened("multi_step")
+
+
+# --- a real checkout
+
+
+@pytest.mark.slow
+def test_a_real_checkout_loads_begins_and_is_partly_solved_by_its_milestones() -> None:
+    path = os.environ.get("METAGYM_ACEBENCH")
+    if not path:
+        pytest.skip("METAGYM_ACEBENCH names no checkout of the ACEBench repository")
+    family = ACEBench(path=path)
+    assert family.versions["tasks"] == {"multi_step": 20, "multi_turn": 30}
+    assert len(family.versions["renamed_classes"]) == 4
+    tasks = list(family.task_set("test"))
+    episodes = play(tasks, "rules", family=family, settings=PlaySettings(concurrency=4))
+    assert all(e.status.value == "ok" for e in episodes)
+    solved = [sum(e.success is True for e in episodes if e.task.type == kind) for kind in ("multi_step", "multi_turn")]
+    assert solved[0] >= 8 and all(0.0 <= e.info["scores"]["process"] <= 1.0 for e in episodes)
+    lazy = play(tasks, "rules", family=ACEBench(path=path, stand_in="noop"))
+    assert not any(e.success for e in lazy)
