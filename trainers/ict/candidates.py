@@ -36,6 +36,10 @@ def text_of(completion: Any) -> str:
     """
     if isinstance(completion, str):
         return completion
+    if type(completion) is list and len(completion) == 1 and type(completion[0]) is dict:  # as TRL gives it
+        said = completion[0].get("content")
+        if type(said) is str:
+            return said
     if isinstance(completion, Mapping):
         completion = [completion]
     if not isinstance(completion, Sequence):

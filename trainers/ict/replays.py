@@ -11,22 +11,23 @@ import json
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from metagym import chat
 from metagym.chat import load
 from metagym.chat.perloop import PerLoop
 from metagym.chat.types import ChatModel
 from metagym.checks import number, whole
-from metagym.episodes import Episode, mean_return, success_rate
+from metagym.episodes import Episode, success_rate
 from metagym.errors import TooManyFailures
 from metagym.families import Family, load_family
 from metagym.playing.hosts import HostPool, make_pool
 from metagym.playing.runner import PlaySettings, play_async
 from metagym.tasks import Task
+from metagym_trainers.ict.deadlines import Deadlines, Late
 from metagym_trainers.ict.rows import ReplaySpec
 
 CACHED = 100_000
@@ -52,7 +53,19 @@ class Replay:
     cause: str = ""
 
 
-@dataclass
+class _Row(NamedTuple):
+    """What the candidates of a row have in common.
+
+    Attributes:
+        start: Digest of all that decides their replays beside the prompt.
+        play: Plays tasks, given a prompt.
+    """
+
+    start: Any
+    play: Callable[..., Any]
+
+
+@dataclass(slots=True)
 class _Begun:
     """A candidate whose episodes are played; `parts` holds what came of each part of its tasks, by number."""
 
@@ -60,7 +73,7 @@ class _Begun:
     prompt: str
     key: bytes
     play: Callable[..., Any]
-    parts: dict[int, tuple[list[Episode], str]] = field(default_factory=dict)
+    parts: list[tuple[list[Episode], str]]
 
 
 class Replays:
@@ -103,9 +116,7 @@ class Replays:
 
     def key(self, spec: ReplaySpec, prompt: str) -> bytes:
         """A digest of what decides a replay: prompt, `ReplaySpec.identity`, actor, the family's versions, deadlines."""
-        digest = self._start(spec).copy()
-        digest.update(prompt.encode("utf-8", "surrogatepass"))
-        return digest.digest()
+        return _digest(self._start(spec), prompt)
 
     def _start(self, spec: ReplaySpec) -> Any:
         """The digest of all that the candidates of a row have in common; the length of each part is part of it."""
@@ -138,29 +149,32 @@ class Replays:
         results: list[tuple[Replay, bool] | None] = [None] * len(wanted)
         begun: dict[int, _Begun] = {}
         jobs: deque[tuple[_Begun, int]] = deque()
+        rows: dict[int, _Row] = {}  # by the object: the rows of a group share it (`ReplaySpec.from_text`)
         for place, (spec, prompt) in enumerate(wanted):
             try:
-                key = self.key(spec, prompt)
+                if (row := rows.get(id(spec))) is None:
+                    row = rows[id(spec)] = _Row(self._start(spec), self._player(spec))
+                key = _digest(row.start, prompt)
                 if (known := self._known.get(key)) is not None:
                     self._known.move_to_end(key)
                     results[place] = known, True
                     continue
-                one = begun[place] = _Begun(spec, prompt, key, self._player(spec, prompt))
+                one = begun[place] = _Begun(spec, prompt, key, row.play, [_UNPLAYED] * len(spec.apart))
             except Exception as error:  # an exception here would end the training, and all other candidates with it
                 results[place] = Replay(None, failed=len(spec.tasks), cause=f"{type(error).__name__}: {error}"), False
             else:
-                jobs.extend((one, part) for part in range(len(spec.apart)))
+                for part in range(len(one.parts)):
+                    jobs.append((one, part))
         # Workers that take the next episode cost less than a task for each episode.
         await asyncio.gather(*(self._work(jobs) for _ in range(min(self.concurrency, len(jobs)))))
         for place, one in begun.items():
             results[place] = self._ended(one), False
         return [result for result in results if result is not None]
 
-    def _player(self, spec: ReplaySpec, prompt: str) -> Callable[..., Any]:
+    def _player(self, spec: ReplaySpec) -> Callable[..., Any]:
         return partial(
             play_async,
             actor=self._model(spec),
-            system_prompt=prompt,
             family=self._family(spec),
             hosts=self._pool(spec),
             seed=spec.actor_seed,
@@ -169,15 +183,21 @@ class Replays:
         )
 
     async def _work(self, jobs: deque[tuple[_Begun, int]]) -> None:
-        places = self._places.get()
-        while jobs:
-            one, part = jobs.popleft()
-            async with places:
-                one.parts[part] = await self._episodes(one.play, one.spec.apart[part])
+        places, deadlines = self._places.get(), Deadlines()
+        try:
+            while jobs:
+                one, part = jobs.popleft()
+                await places.acquire()
+                try:
+                    one.parts[part] = await self._episodes(one, one.spec.apart[part], deadlines)
+                finally:
+                    places.release()
+        finally:
+            deadlines.close()
 
     def _ended(self, one: _Begun) -> Replay:
-        episodes = [episode for part in range(len(one.parts)) for episode in one.parts[part][0]]
-        cause = next((cause for part in range(len(one.parts)) if (cause := one.parts[part][1])), "")
+        episodes = [episode for ended, _ in one.parts for episode in ended]
+        cause = next((cause for _, cause in one.parts if cause), "")
         made = _judged(episodes, len(one.spec.tasks), self.settings.max_failures, cause)
         if self.on_episodes is not None and episodes:
             try:
@@ -190,14 +210,13 @@ class Replays:
                 self._known.popitem(last=False)
         return made
 
-    async def _episodes(self, play: Callable[..., Any], tasks: Sequence[Task]) -> tuple[list[Episode], str]:
+    async def _episodes(self, one: _Begun, tasks: Sequence[Task], deadlines: Deadlines) -> tuple[list[Episode], str]:
         """The episodes of one task; and why there are none."""
         try:
-            async with asyncio.timeout(self.deadline * len(tasks)) as timer:
-                return await play(tasks), ""
-        except TimeoutError as error:
-            late = f"{tasks[0].key} did not end within {self.deadline:g} s"
-            return [], late if timer.expired() else f"TimeoutError: {error}"
+            played = one.play(tasks, system_prompt=one.prompt)
+            return await deadlines.within(self.deadline * len(tasks), played), ""
+        except Late:
+            return [], f"{tasks[0].key} did not end within {self.deadline:g} s"
         except Exception as error:  # whatever failed is no fault of the candidate, and must not end the training
             return [], f"{type(error).__name__}: {error}"
 
@@ -263,11 +282,22 @@ class Replays:
         return pools[name][0]
 
 
+_UNPLAYED: tuple[list[Episode], str] = ([], "")
+"""What stands for a part until it was played."""
+
+
+def _digest(start: Any, prompt: str) -> bytes:
+    digest = start.copy()
+    digest.update(prompt.encode("utf-8", "surrogatepass"))
+    found: bytes = digest.digest()
+    return found
+
+
 def _judged(episodes: Sequence[Episode], count: int, most_failed: float, cause: str) -> Replay:
     """The result of a replay of `count` episodes, of which those given have ended."""
     scored = [episode for episode in episodes if episode.scored]
     failed = count - len(scored)
-    value = mean_return(scored)
+    value = math.fsum(episode.ret for episode in scored) / len(scored) if scored else None  # `mean_return` of these
     if value is None or not math.isfinite(value) or failed > most_failed * count:
         first = next((e.cause for e in episodes if not e.scored), "") or cause or "no episode could be scored"
         return Replay(None, None, len(scored), failed, first)
