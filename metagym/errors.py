@@ -190,7 +190,13 @@ class RateLimited(ChatError):
 
 
 class ServerUnavailable(ChatError):
-    """The server could not be reached, hung, or answered 5xx after the last retry."""
+    """The server could not be reached, hung, or answered 5xx after the last retry.
+
+    Attributes:
+        connection: Whether there was no connection, or it broke: another server may be asked at once.
+    """
+
+    connection: bool = False
 
 
 class ContextOverflow(ChatError):

@@ -95,6 +95,8 @@ class Ledger:
         self._spent = _Sum()
         self._reserved = _Sum()
         self._lock = threading.Lock()  # seats may run on loops of several threads
+        self.models: list[Accounted] = []
+        """The models whose calls it books."""
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
     def account(self, seat: str) -> Account:
@@ -265,6 +267,7 @@ class Accounted(Layer):
         if ledger.budget.cost is not None and inner.backend == "server" and None in (price_in, price_out):
             raise BadInput(f"a budget of money needs prices: add price_in= and price_out= to the spec of {inner.id}")
         self.ledger = ledger
+        ledger.models.append(self)
         self._seat = seat
         self._price_in = (price_in or 0.0) / 1e6
         self._price_out = (price_out or 0.0) / 1e6

@@ -213,12 +213,19 @@ def _openai(spec: Spec, seed: int) -> ChatModel:
     from metagym.chat.retry import Retrying
 
     given = spec.params
-    client = OpenAIChat(
-        spec.name,
-        connections=given.get("concurrency", DEFAULT_CONCURRENCY),
-        sampling=sampling_fields(given, full=given.get("sampling") == "full"),
-        **{name: given[name] for name in ("base_url", "key_env", "choices", "context") if name in given},
-    )
+    settings = {
+        "connections": given.get("concurrency", DEFAULT_CONCURRENCY),
+        "sampling": sampling_fields(given, full=given.get("sampling") == "full"),
+        **{name: given[name] for name in ("key_env", "choices", "context") if name in given},
+    }
+    client: ChatModel
+    address = given.get("base_url") or os.environ.get("OPENAI_BASE_URL") or ""
+    if "|" in address:
+        from metagym.chat.balance import Balanced
+
+        client = Balanced([OpenAIChat(spec.name, base_url=one, **settings) for one in address.split("|")])
+    else:
+        client = OpenAIChat(spec.name, base_url=given.get("base_url"), **settings)
     pace = Pace(given.get("rpm"), given.get("tpm"))
     patience = {name: given[name] for name in ("retries", "timeout", "deadline") if name in given}
     return _limited(Retrying(client, seed=seed, pace=pace, **patience), spec, pace, DEFAULT_CONCURRENCY)

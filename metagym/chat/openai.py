@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from metagym.chat.constraints import check_request, constraint_fields
 from metagym.chat.perloop import PerLoop
-from metagym.chat.probe import choice_mode
+from metagym.chat.probe import choice_mode, served
 from metagym.chat.redact import redact
 from metagym.chat.replies import read_completion
 from metagym.chat.specs import read_base_url
@@ -142,6 +142,23 @@ class OpenAIChat:
         cause = redact(reply.cause, self._key)
         return dataclasses.replace(reply, cause=cause, seconds=time.perf_counter() - start)
 
+    @property
+    def address(self) -> str:
+        """Host and path of the server."""
+        parts = urlsplit(self._base)
+        return f"{parts.netloc}{parts.path}"
+
+    async def served(self) -> dict[str, Any]:
+        """What the server says of itself and of the model, see `metagym.chat.probe.served`.
+
+        Raises:
+            ServerUnavailable: It does not answer, or not as such a server does.
+        """
+        found = await served(await self._clients.get().ready(), self._base, self._model)
+        if found is None:
+            raise ServerUnavailable(f"{self._host}: no answer from /models")
+        return found
+
     async def post(self, path: str, body: bytes) -> bytes:
         """Makes one request of another kind at the same server, e.g. for token ids, and returns the body.
 
@@ -206,7 +223,9 @@ class OpenAIChat:
             raise ChatError(f"{self._host}: {redact(str(error), self._key)}") from None
         except httpx2.TransportError as error:
             words = redact(str(error), self._key) or "no answer"
-            raise ServerUnavailable(f"{self._host}: {type(error).__name__}: {words}") from None
+            lost = ServerUnavailable(f"{self._host}: {type(error).__name__}: {words}")
+            lost.connection = True
+            raise lost from None
         except httpx2.DecodingError as error:
             raise ServerUnavailable(
                 f"{self._host}: the body cannot be decoded: {redact(str(error), self._key)}"

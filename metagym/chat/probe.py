@@ -35,6 +35,34 @@ async def choice_mode(http: httpx2.AsyncClient, base_url: str, model: str) -> st
     return "json_schema"
 
 
+async def served(http: httpx2.AsyncClient, base_url: str, model: str) -> dict[str, Any] | None:
+    """What a server serves under a name, as far as it tells.
+
+    Returns:
+        ``model``, ``root`` (vLLM's weights), ``owned_by``, ``max_model_len`` and ``version``, each None where the
+        server does not say; ``model`` is None where it lists others only. None where it does not answer as a server
+        that is well: ``/health`` other than 200 (servers without it say 404), or no list of models.
+    """
+    import httpx2
+
+    root = base_url.removesuffix("/v1")
+    try:
+        health = (await http.get(f"{root}/health", timeout=PROBE_SECONDS)).status_code
+    except httpx2.HTTPError:
+        return None
+    told = await _get(http, f"{base_url}/models")
+    if health >= 500 or not isinstance(told, dict):
+        return None
+    listed = _entries(told)
+    entry = next((entry for entry in listed if entry.get("id") == model), {})
+    version = await _get(http, f"{root}/version")
+    return {
+        "model": entry.get("id"),
+        **{name: entry.get(name) for name in ("root", "owned_by", "max_model_len")},
+        "version": version.get("version") if isinstance(version, dict) else None,
+    }
+
+
 def _entries(told: Any) -> list[dict[str, Any]]:
     data = told.get("data") if isinstance(told, dict) else None
     return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []

@@ -94,6 +94,18 @@ def read_base_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def read_base_urls(text: str) -> str:
+    """Checks the addresses of servers of one model, with ``|`` between them; one address is a list as well.
+
+    Raises:
+        ValueError: One of them is none, or is there twice.
+    """
+    found = [read_base_url(part) for part in text.split("|")]
+    if len(set(found)) < len(found):
+        raise ValueError("addresses with | between them, each of another server")
+    return "|".join(found)
+
+
 _CUTS: Mapping[str, Read] = {
     "sampling": _one_of("given", "full"),
     "top_p": _share,
@@ -109,7 +121,7 @@ SCHEMES: Mapping[str, Mapping[str, Read]] = {
     "rules": {},
     "random": {},
     "openai": {
-        "base_url": read_base_url,
+        "base_url": read_base_urls,
         "key_env": _env_name,
         **_SAMPLING,
         **_CUTS,

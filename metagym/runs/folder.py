@@ -225,6 +225,14 @@ class RunFolder:
             parts = sum(key.startswith("retries/") for key in self.timing.keys())
             self.timing.append(f"retries/{parts}", {"retries": count})
 
+    def note_servers(self, model: str, servers: Mapping[str, Any]) -> None:
+        """Notes what each server of a model said of itself; of equal tellings the first stays."""
+        if self.timing is not None and servers:
+            told = {"model": model, "servers": dict(servers)}
+            keys = [key for key in self.timing.keys() if key.startswith("servers/")]
+            if all(self.timing.get(key) != told for key in keys):
+                self.timing.append(f"servers/{len(keys)}", told)
+
     def close(self) -> None:
         """Closes the journals and gives the lock back."""
         self.records.close()

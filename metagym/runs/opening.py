@@ -8,6 +8,8 @@ from typing import Any
 
 from metagym.chat import aclose
 from metagym.chat.accounts import Account, Budget, Ledger
+from metagym.chat.balance import Balanced
+from metagym.chat.layers import find_layer
 from metagym.chat.store import CacheMode, ReplyStore
 from metagym.chat.types import ChatModel
 from metagym.errors import BadInput
@@ -62,9 +64,12 @@ class Layers:
         self.options: dict[str, Any] = {"cache": self.store, "cache_mode": mode, "budget": self.ledger}
 
     async def close(self, *models: ChatModel) -> None:
-        """Closes models and replies, and notes how many requests had to be made again."""
+        """Closes models and replies; notes how many requests had to be made again, and what servers said they serve."""
         for model in models:
             await aclose(model)
+        for accounted in self.ledger.models:
+            if (balanced := find_layer(accounted, Balanced)) is not None:
+                self.folder.note_servers(balanced.id, balanced.served)
         if self.store is not None:
             self.store.close()
         if retries := self.ledger.totals()["total"]["retries"]:

@@ -407,9 +407,13 @@ def main() -> None:
     parser.add_argument("--median", type=float, default=0.0, help="seconds; 0 answers at once")
     parser.add_argument("--sigma", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--owned-by", default="fake")
+    parser.add_argument("--version")
     given = parser.parse_args()
     latency = heavy_tail(given.seed, given.median, given.sigma) if given.median > 0 else 0.0
-    with FakeServer(lambda request: given.text, latency=latency) as server:
+    told = {"owned_by": given.owned_by, "version": given.version, "port": given.port}
+    with FakeServer(lambda request: given.text, latency=latency, **told) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
 
