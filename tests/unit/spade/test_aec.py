@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -111,17 +112,22 @@ def test_secrets_stay_with_their_owner() -> None:
 
 
 def test_equal_seeds_give_equal_rounds_and_no_hint_leaves_regret_unmeasured() -> None:
-    def once() -> list[Any]:
+    def once(seed: int = 5) -> list[Any]:
         environment = DesignerAgentAEC(pairs=2, validation=QUICK, hint="none", reward="spade_regret", max_steps=6)
-        environment.reset(seed=5)
+        environment.reset(seed=seed)
         _, seen = played(environment, noisy_door(0.5), lambda info, text: "open blue")
         environment.close()
         return seen
 
     first = once()
     assert repr(first) == repr(once())
-    designer = [info for name, *_, info in first if name == "designer"][-1]
-    assert designer["scored"] is False and designer["breakdown"]["total"] is None
+    paid, designer = [(reward, info) for name, _, reward, info in first if name == "designer"][-1]
+    assert designer["scored"] is False and designer["breakdown"]["total"] is None and math.isnan(paid)
+
+    def plays(seen: list[Any]) -> set[int]:
+        return {info["seed"] for name, *_, info in seen if name == "agent"}
+
+    assert plays(first) and not plays(first) & plays(once(6))
 
 
 @pytest.mark.filterwarnings("ignore:We recommend agents to be named")  # the roles have names, not numbers
