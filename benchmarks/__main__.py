@@ -36,6 +36,8 @@ from metagym.errors import MissingExtra
 HERE = Path(__file__).resolve().parent
 FOLDED = 30
 """Tables with more rows are folded in the README."""
+ON_REQUEST = frozenset({"peers"})
+"""What a run without names leaves out: peers want environments of their own (``make bench-peers``)."""
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 BENCHMARKS: dict[str, Callable[[], Report]] = {
@@ -84,7 +86,12 @@ def renew(readme: Path, results: Path) -> None:
     if not (begin and end):
         raise SystemExit(f"{readme} lacks the markers {BEGIN} and {END}")
     readme.write_text("\n".join([before + BEGIN, "", *tables, END + after]), encoding="utf-8")
-    if (file := results / "peers.json").is_file() and readme == HERE / "README.md":
+
+
+def renew_all(results: Path) -> None:
+    """The tables of the folder's README, and the peers' short one in the project's."""
+    renew(HERE / "README.md", results)
+    if (file := results / "peers.json").is_file():
         peers.renew_readme(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -113,7 +120,7 @@ def main() -> int:
     given = parser.parse_args()
     results = HERE / "results"
     reports = []
-    for name in [] if given.readme_only else given.only or BENCHMARKS:
+    for name in [] if given.readme_only else given.only or [name for name in BENCHMARKS if name not in ON_REQUEST]:
         try:
             reports.append(run(name, results))
         except MissingExtra as error:  # what was asked for by name must be there
@@ -121,9 +128,9 @@ def main() -> int:
                 raise SystemExit(str(error)) from None
             print(f"{name} is left out: {error}", file=sys.stderr)
             continue
-        renew(HERE / "README.md", results)  # at once: what has been measured stays, whatever comes after
+        renew_all(results)  # at once: what has been measured stays, whatever comes after
     if given.readme_only:
-        renew(HERE / "README.md", results)
+        renew_all(results)
     missed = [report.name for report in reports if not report.holds]
     if missed:
         print(f"bounds missed in: {', '.join(missed)}", file=sys.stderr)

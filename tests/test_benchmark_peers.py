@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.common import Report
+from benchmarks import __main__ as command
+from benchmarks.common import Report, machine
 from benchmarks.peers import gem, loading, places
 from benchmarks.peers import report as all_peers
 from benchmarks.peers.pairs import Contest, Line, Unequal, contest
@@ -237,6 +238,25 @@ def test_the_report_holds_ratios_reasons_and_what_is_unlike(monkeypatch: pytest.
     [figure] = result["report"]["figures"]
     assert figure["name"] == "peer: its loop" and figure["repeats"] == 6
     assert any(note.startswith("**textarena.** textarena 0.7.4.") for note in result["report"]["details"]["notes"])
+
+
+def test_the_tables_section_tells_below_it_what_is_unlike_and_who_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {"command": "make bench-peers", "seconds": 1.0, "machine": machine()}
+    lines = command.section({**a_result(monkeypatch), **facts}).splitlines()
+    assert lines.index("- **gem** is left out: it is not here.") > max(
+        n for n, line in enumerate(lines) if line[:1] == "|"
+    )
+    assert any(line.startswith("- **textarena.** textarena 0.7.4.") for line in lines)
+
+
+def test_a_run_without_names_leaves_the_peers_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(command, "run", lambda name, folder: ran.append(name) or Report(name, "", []))
+    monkeypatch.setattr(command, "renew_all", lambda results: None)
+    monkeypatch.setattr(sys, "argv", ["benchmarks"])
+    assert command.main() == 0 and "overhead" in ran and "peers" not in ran
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "peers"])
+    assert command.main() == 0 and ran[-1] == "peers"
 
 
 def test_the_readmes_table_is_renewed_between_its_markers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
