@@ -217,8 +217,12 @@ def test_words_of_one_seat_do_not_reach_the_other() -> None:
     assert env.infos["player_0"]["admissible"] == () and len(env.infos["player_1"]["admissible"]) == 7
 
 
-def test_pettingzoos_own_test_passes_on_the_encoded_view() -> None:
-    api_test(EncodedAEC(GamesAEC("TicTacToe"), [f"[{cell}]" for cell in range(9)]), num_cycles=100)
+@pytest.mark.filterwarnings("ignore:Observation.*")
+@pytest.mark.parametrize("name", TWO)
+def test_pettingzoos_own_test_passes_on_the_encoded_view(name: str) -> None:
+    game = table(name)
+    game.reset(0)
+    api_test(EncodedAEC(GamesAEC(name), (game.legal() or ())[:20]), num_cycles=30)
 
 
 def test_a_game_of_one_seat_is_refused() -> None:
