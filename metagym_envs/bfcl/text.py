@@ -12,14 +12,14 @@ from metagym_envs.bfcl import package
 from metagym_envs.bfcl.calls import Call
 
 INSTRUCTIONS = (
-    "You help a user by calling tools. The user speaks in several turns. Within a turn, call tools, read their results, "
-    "and go on until all that the user asked for in this turn is done; only then end your turn. If no tool fits, or "
-    "something that a tool needs has not been told, end your turn and say so: do not guess."
+    "You help a user by calling tools. The user speaks in several turns. Within a turn, call tools, read their "
+    "results, and go on until all that the user asked for in this turn is done; only then end your turn. If no tool "
+    "fits, or something that a tool needs has not been told, end your turn and say so: do not guess."
 )
 ASK = (
-    'To call a tool, write <tool_call>{"name": "tool", "arguments": {"parameter": "value"}}</tool_call>, one block for '
-    "each call; the calls of one reply run in the order in which they stand. To end your turn, answer the user in plain "
-    "words, without a call."
+    'To call a tool, write <tool_call>{"name": "tool", "arguments": {"parameter": "value"}}</tool_call>, one block '
+    "for each call; the calls of one reply run in the order in which they stand. To end your turn, answer the user in "
+    "plain words, without a call."
 )
 ABSENT = "Your reply was empty, so nothing happened. Call a tool, or end your turn in plain words."
 TOOLS = "Your tools:"
