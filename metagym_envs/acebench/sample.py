@@ -1,6 +1,6 @@
 """A small world of our own in ACEBench's format, for tests, demos and the conformance checks. It is no benchmark.
 
-Two back ends (a device, reminders), three tasks of one request and two dialogues. One gold state names its class as the
+Two back ends (a device, reminders), 25 tasks of one request and 13 dialogues. One gold state names its class as the
 public data sometimes does (``ReminderAPI``), and one task has two ways.
 """
 
@@ -77,44 +77,43 @@ FUNCTIONS = [
 ]
 
 _DENTIST = {"title": "Dentist", "time": "2024-07-15 09:30"}
-_MARKET = {"title": "Market", "time": "2024-07-16 08:00"}
-
-
 _READY = {"wifi": True, "logged_in": True}
-_TWO = {"reminder_list": {"1": _DENTIST, "2": _MARKET}}
 _NONE: dict[str, Any] = {"reminder_list": {}}
-_ADD = "[add_reminder(title='Market', time='2024-07-16 08:00')]"
 _LOOK, _DELETE = "[view_reminder_by_title(title='Dentist')]", "[delete_reminder(reminder_id=1)]"
 _EVE = "Your name is Eve. You only answer what you are asked."
+_TITLES = "Market Cinema Bakery Concert Library Museum Train Football Choir Garden Painter Chess".split()
 
-# By kind: request, whether Wi-Fi and device are on at the start, the reminders' class and state in the end, milestones.
-_TASKS: dict[str, list[tuple[str, bool, bool, str, dict[str, Any], list[Any]]]] = {
-    "multi_step": [
-        ('Keep a reminder "Market" for 2024-07-16 08:00.', True, True, "ReminderAPI", _TWO, [_ADD]),
-        (
-            'My device is locked. Keep a reminder "Market" for 2024-07-16 08:00.',
-            *(True, False, "ReminderApi", _TWO, ["[login_device()]", _ADD]),
-        ),
-        (
-            'Turn the Wi-Fi on, and delete my reminder "Dentist".',
-            *(False, True, "ReminderApi", _NONE),
-            [["[turn_on_wifi()]", _LOOK, _DELETE], [_LOOK, _DELETE, "[turn_on_wifi()]"]],
-        ),
-    ],
-    "multi_turn": [
-        (f'{_EVE} You want a reminder "Market" for 2024-07-16 08:00.', True, True, "ReminderApi", _TWO, [_ADD]),
-        (
-            f'{_EVE} You want your reminder "Dentist" to be deleted.',
-            *(True, False, "ReminderApi", _NONE, ["[login_device()]", _LOOK, _DELETE]),
-        ),
-    ],
-}
+Told = tuple[str, bool, bool, str, dict[str, Any], list[Any]]
+"""Request, whether Wi-Fi and device are on at the start, the reminders' class and state in the end, milestones."""
+
+
+def _tasks(kind: str) -> list[Told]:
+    found: list[Told] = []
+    for number, title in enumerate(_TITLES):
+        time = f"2024-07-16 {8 + number:02}:00"
+        two = {"reminder_list": {"1": _DENTIST, "2": {"title": title, "time": time}}}
+        wish, add = f'reminder "{title}" for {time}.', f"[add_reminder(title='{title}', time='{time}')]"
+        if kind == "multi_step":
+            found += [
+                (f"Keep a {wish}", True, True, "ReminderApi" if number else "ReminderAPI", two, [add]),
+                (f"My device is locked. Keep a {wish}", True, False, "ReminderApi", two, ["[login_device()]", add]),
+            ]
+        else:
+            found.append((f"{_EVE} You want a {wish}", True, True, "ReminderApi", two, [add]))
+    gone = "ReminderApi", _NONE
+    if kind == "multi_step":
+        ways = [["[turn_on_wifi()]", _LOOK, _DELETE], [_LOOK, _DELETE, "[turn_on_wifi()]"]]
+        found.insert(2, ('Turn the Wi-Fi on, and delete my reminder "Dentist".', False, True, *gone, ways))
+    else:
+        way = ["[login_device()]", _LOOK, _DELETE]
+        found.insert(1, (f'{_EVE} You want your reminder "Dentist" to be deleted.', True, False, *gone, way))
+    return found
 
 
 def _rows(kind: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Tasks and their answers, as the repository's files hold them."""
     found = []
-    for number, (question, wifi, unlocked, name, state, stones) in enumerate(_TASKS[kind]):
+    for number, (question, wifi, unlocked, name, state, stones) in enumerate(_tasks(kind)):
         id_ = f"agent_{kind}_{number}"
         task = {
             "id": id_,

@@ -13,12 +13,16 @@ from typing import NamedTuple
 from metagym.errors import BadInput, MissingExtra, NoTasks
 from metagym.extras import DISTRIBUTION
 from metagym.qadata import question_sha256
+from metagym.seeding import rng
 from metagym.tasks import Task, TaskSet
 from metagym_envs.problems.rows import KINDS, Row, read_row, shown
 
 FAMILY, SPLIT = "Problems", "test"
 SAMPLE = "sample"
-"""As a path: three rows of our own in a benchmark's format. As a benchmark: those of GSM8K's format."""
+"""As a path: three rows of our own in a benchmark's format. As a benchmark: `SUMS` problems of arithmetic."""
+
+OURS = "sample: written for MetaGym, no benchmark"
+SUMS = 40
 
 WANTED = {
     "aime25": "the 30 problems of AIME 2025 as JSON lines {prompt, label}",
@@ -62,11 +66,11 @@ def load(benchmark: str, path: str | None) -> Rows:
     """
     if benchmark not in KINDS:
         raise BadInput(f"Problems has no benchmark {benchmark!r}; it has {', '.join(KINDS)}")
-    if path == SAMPLE or (path is None and benchmark == SAMPLE):
-        name = "gsm8k" if benchmark == SAMPLE else benchmark
-        here = resources.files("metagym_envs.problems") / "samples" / f"{name}.jsonl"
-        source = f"{SAMPLE}: written for MetaGym, no benchmark"
-        return _rows(benchmark, here.read_bytes(), f"samples/{name}.jsonl", source)
+    if benchmark == SAMPLE and path in (None, SAMPLE):
+        return _sums()
+    if path == SAMPLE:
+        here = resources.files("metagym_envs.problems") / "samples" / f"{benchmark}.jsonl"
+        return _rows(benchmark, here.read_bytes(), f"samples/{benchmark}.jsonl", OURS)
     if path is None and benchmark == "humaneval":
         return _packaged()
     if path is None:
@@ -79,6 +83,20 @@ def load(benchmark: str, path: str | None) -> Rows:
     except OSError as error:
         raise BadInput(f"the file of {benchmark}, {path}, cannot be read: {error.strerror or error}") from None
     return _from_file(benchmark, str(file), stamp.st_mtime_ns, stamp.st_size)
+
+
+@lru_cache(maxsize=1)
+def _sums() -> Rows:
+    """Problems of arithmetic of our own, always the same."""
+    lines = []
+    for number in range(1, SUMS + 1):
+        draw = rng(0, "problems", "sums", number)
+        each, boxes, left = draw.randint(3, 30), draw.randint(2, 12), draw.randint(1, 9)
+        text = (
+            f"A baker fills {boxes} boxes with {each} rolls each and has {left} rolls left. How many rolls are there?"
+        )
+        lines.append(json.dumps({"id": f"s{number}", "prompt": text, "label": each * boxes + left}))
+    return _rows(SAMPLE, "\n".join(lines).encode(), SAMPLE, OURS)
 
 
 @lru_cache(maxsize=16)

