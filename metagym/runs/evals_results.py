@@ -84,7 +84,9 @@ class Score:
     @cached_property
     def measures(self) -> Measures:
         """The figures."""
-        return measure(self.tasks, self.benchmark.samples, [one.episode for one in self.episodes])
+        found = measure(self.tasks, self.benchmark.samples, [one.episode for one in self.episodes])
+        # A run that was killed at its very start may lack the list of tasks; how many they are stands in the card.
+        return replace(found, tasks=int(self.card["tasks"]), missing=len(self.missing))
 
     @cached_property
     def by_task(self) -> dict[str, float | None]:
@@ -93,7 +95,9 @@ class Score:
 
     @cached_property
     def missing(self) -> tuple[tuple[str, int], ...]:
-        """Task key and sample of every episode without a record."""
+        """Task key and sample of every episode without a record; the key is "" where the list of tasks is not there."""
+        if not self.tasks:
+            return tuple(("", number) for number in range(int(self.card["tasks"]) * self.benchmark.samples))
         there = {(one.episode.task.key, one.number) for one in self.episodes}
         wanted = ((task.key, number) for task in self.tasks for number in range(self.benchmark.samples))
         return tuple(pair for pair in wanted if pair not in there)
@@ -232,9 +236,16 @@ def _load(folder: RunFolder) -> EvalResults:
             for benchmark, card in cards.items()
         }
         cards = {benchmark: card for own in manifest["cards"].values() for benchmark, card in own.items()}
-        samples = {name: one["samples"] for name, one in manifest["benchmarks"].items()}
-    except (AttributeError, KeyError, TypeError) as error:
-        raise RunError(f"{folder.path}: the manifest is none of an evaluation ({error!r})") from error
+        benchmarks = {name: Benchmark.from_json(one) for name, one in manifest["benchmarks"].items()}
+        samples = {name: one.samples for name, one in benchmarks.items()}
+        entrants = [Entrant(**one).name for one in manifest["entrants"].values()]
+        if digests.keys() != {(entrant, benchmark) for entrant in entrants for benchmark in benchmarks}:
+            raise BadInput("its cards are of other models or benchmarks than it lists")
+        if any(card["tasks"] < 1 or card["samples"] != samples[name] for name, card in cards.items()):
+            raise BadInput("a card tells of other samples than its benchmark")
+    except (AttributeError, KeyError, TypeError, BadInput) as error:
+        reason = str(error) if isinstance(error, BadInput) else repr(error)
+        raise RunError(f"{folder.path}: the manifest is none of an evaluation: {reason}") from error
     tasks: dict[str, tuple[Task, ...]] = {}
     keys: dict[str, set[str]] = {}
     played: dict[tuple[str, str], dict[tuple[str, int], Sample]] = {}

@@ -270,3 +270,39 @@ def test_other_versions_of_metagym_are_named_and_not_resumed_with(tmp_path: Path
     assert any("several versions of MetaGym (" in note for note in papers_table([a, b]).notes)
     with pytest.raises(RunError, match='metagym = "9.9" and cannot be resumed'):
         run(b, resume=True, settings=RunSettings(seed=1))
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_run_that_was_killed_at_its_start_lacks_everything(tmp_path: Path, kept: int) -> None:
+    file = run(tmp_path / "r") / RECORDS
+    whole = file.read_bytes()
+    file.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]))
+    results = load_evals(tmp_path / "r")
+    for score in results.scores:
+        assert score.measures.missing == len(score.missing) == score.measures.tasks * score.measures.samples > 0
+        assert score.measures.avg.value is None
+    with pytest.raises(BadInput, match="lacks 6 episodes"):
+        paired(results.score("half", "easy"), results.score("right", "easy"))
+    write_report(tmp_path / "r")
+    run(tmp_path / "r", resume=True)
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda m: m["benchmarks"].pop("easy"), "cards are of other models or benchmarks"),
+        (lambda m: m["cards"].pop("half"), "cards are of other models"),
+        (lambda m: m["benchmarks"]["easy"].update(smaples=3), "no field 'smaples'"),
+        (lambda m: m["benchmarks"]["easy"].update(samples=3), "other samples than its benchmark"),
+        (lambda m: m.update(cards=[]), "none of an evaluation"),
+        (lambda m: m["entrants"]["half"].update(name="x/y"), "name of a model"),
+    ],
+)
+def test_a_manifest_that_was_edited_is_refused(tmp_path: Path, change: Any, reason: str) -> None:
+    file = run(tmp_path / "r") / "manifest.json"
+    manifest = json.loads(file.read_text())
+    change(manifest)
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match=reason):
+        load_evals(tmp_path / "r")
