@@ -64,3 +64,12 @@ def test_a_printed_command_is_taken_by_its_script_and_means_what_was_planned(nam
     if launched:
         words = made.command.split()
         assert (EXAMPLES.parent / words[words.index("--config_file") + 1]).is_file()
+
+
+def test_the_page_on_trainers_shows_commands_that_the_plan_prints() -> None:
+    page = " ".join((EXAMPLES.parent / "docs" / "trainers.md").read_text("utf-8").replace("\\\n", " ").split())
+    for settings in ({"gpus": 7}, {"gpus": 14, "nodes": 2}):
+        made = plan.make(presets.named("spade-4b-games"), **settings)  # type: ignore[arg-type]
+        assert made.command in page
+        options = " ".join(f"--{name} {value}" for name, value in settings.items())
+        assert f"python -m metagym_trainers.plan spade-4b-games {options}" in page
