@@ -33,7 +33,7 @@ def test_the_family_of_the_page_works(tmp_path: Path) -> None:
     assert out.splitlines()[0] == "Corridor"
 
 
-_SNIPPETS = "quickstart any_gymnasium_env evaluation read_a_report search sesa spade"
+_SNIPPETS = "quickstart any_gymnasium_env evaluation read_a_report search sesa spade problems"
 PAGES = ["README.md", *(f"docs/{name}.md" for name in _SNIPPETS.split())]
 
 
