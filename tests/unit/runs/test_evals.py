@@ -22,6 +22,7 @@ from metagym.runs.folder import RECORDS
 from metagym.runs.papers import papers_table
 from metagym.runs.report import write_report
 from tests.support import quiz as support
+from tests.unit.runs.test_report import report as page_of
 
 # A commit while these tests run changes what a manifest says of the machine, and nothing else.
 pytestmark = pytest.mark.filterwarnings("ignore:.*was started with environment.commit")
@@ -237,13 +238,9 @@ def test_prompts_are_texts_files_and_runs(tmp_path: Path) -> None:
 def test_hostile_text_of_a_model_does_not_leave_its_place_in_the_report(tmp_path: Path) -> None:
     evil = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
     suite = support.quiz(samples=1)
-    path = asyncio.run(
-        run_eval(EvalConfig(suite, (Entrant("m", "python:tests.unit.runs.test_evals:wicked"),)), tmp_path / "r")
-    )
-    page = write_report(path).read_text("utf-8")
-    assert (
-        evil not in page and "<script" not in page and "&lt;script&gt;alert(1)" in page and "default-src 'none'" in page
-    )
+    entrant = Entrant("m", "python:tests.unit.runs.test_evals:wicked")
+    page, _ = page_of(asyncio.run(run_eval(EvalConfig(suite, (entrant,)), tmp_path / "r")))  # checks what all keep to
+    assert evil not in page and "<script" not in page and "&lt;script&gt;alert(1)" in page
     assert "<svg" in page and "algebra" in page
 
 
