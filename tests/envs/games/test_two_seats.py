@@ -81,6 +81,46 @@ def test_s37_what_one_seat_wins_the_other_loses(name: str) -> None:
     assert ends >= {(1.0, -1.0), (-1.0, 1.0)} and ends <= {(1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)}
 
 
+SQUARES = [f"{column}{row}" for column in "abcdefgh" for row in range(1, 9)]
+EVERY = {
+    "Alquerque": [f"[{one} {other}]" for one in SQUARES for other in SQUARES if max(one[0], other[0]) <= "e"],
+    "Battleship": [f"[{row}{column}]" for row in "ABCDEFGHI" for column in range(9)],
+    "Briscola": [f"[play {place}]" for place in range(5)],
+    "Chopsticks": [f"[{word} {one} {other}]" for word in ("attack", "split") for one in range(9) for other in range(9)],
+    "ColonelBlotto": [f"[A{a} B{b} C{c}]" for a in range(12) for b in range(12) for c in range(12)],
+    "Crusade": [f"[{one} {other}]" for one in SQUARES for other in SQUARES],
+    "GameOfPureStrategy": [f"[{face}]" for face in "A 1 2 3 4 5 6 7 8 9 10 11 J Q K".split()],
+    "GermanWhist": [f"[play {place}]" for place in range(15)],
+    "MemoryGame": [f"[{a} {b} {c} {d}]" for a in range(4) for b in range(4) for c in range(a, 4) for d in range(5)],
+    "SimpleTak": [f"[{cell}]" for cell in range(18)],
+    "UltimateTicTacToe": [f"[{board} {square}]" for board in range(9) for square in range(10)],
+}
+"""Of some games every move that could be one, and some that never are."""
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_the_listed_moves_are_legal_and_all_there_are(name: str) -> None:
+    def taken(move: str) -> bool:
+        after = game.tried(move)
+        return not after.engine.state.error_count
+
+    game, chance = table(name), rng(1, "moves")
+    game.reset(1)
+    for number in range(25):
+        listed = game.legal() or ()
+        if game.over or not listed:
+            break
+        assert len(set(listed)) == len(listed)
+        if number % 4 == 0:
+            assert all(taken(move) for move in chance.sample(listed, min(25, len(listed))))
+            others = sorted(set(EVERY.get(name, ["[nonsense]"])) - set(listed))
+            if name == "MemoryGame":  # whose pairs have no order
+                others = [move for move in others if f"[{move[5:8]} {move[1:4]}]" not in listed]
+            assert not [move for move in chance.sample(others, min(25, len(others))) if taken(move)]
+        game.act(chance.choice(listed))
+    assert number >= 4
+
+
 def test_kuhn_poker_keeps_its_chips() -> None:
     game, stakes, said = table("KuhnPoker"), set(), ""
     for seed in range(60):
