@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from metagym.playing.session import Move, Session
 
-MOST_NUMBERS = 100
-"""An environment's own numbers of actions are looked for below this one."""
 HELP = """\
 Write an action, or its number in the list. Lines with a colon are orders:
   :actions    the legal actions again      :undo [n]   take back n actions (1)
@@ -198,7 +196,7 @@ class _Table:
         family = getattr(self.session.env.unwrapped, "family", None)
         if family is None or _meta(self.spec):
             return dict(enumerate(legal, 1))
-        read = ((number, family.clean(str(number), legal).command) for number in range(MOST_NUMBERS))
+        read = ((number, family.clean(str(number), legal).command) for number in range(max(100, len(legal) + 1)))
         own = {number: action for number, action in read if action in legal}
         if set(own.values()) >= set(legal):
             return own
