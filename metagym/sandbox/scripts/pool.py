@@ -19,7 +19,7 @@ from metagym.sandbox.confine import LAYERS
 from metagym.sandbox.faults import from_wire
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.pool import Switches
-from metagym.sandbox.scripts.values import Unsendable, pack, unpack
+from metagym.sandbox.scripts.values import KEYS, Unsendable, pack, unpack
 from metagym.sandbox.workers import Workers
 
 Verdict = Literal["passed", "wrong", "timeout", "error", "killed"]
@@ -182,7 +182,8 @@ class ScriptPool:
         with _Worker(self._workers, limits) as worker:
             try:
                 worker.ask([["define", list(sources)]])
-                return Ran("passed", ""), unpack(worker.ask([*fed, ["call", name, None, ["dict"]]]))
+                found = worker.ask([*fed, ["call", name, None, ["dict"]]])
+                return Ran("passed", ""), unpack(found, KEYS)
             except (SandboxError, Unsendable) as error:
                 return Ran(_verdict(error), "", str(error)), None
 
@@ -219,7 +220,7 @@ class ScriptPool:
         """
         with _Worker(self._workers, limits or self.limits) as worker:
             try:
-                return unpack(worker.ask([["prepared", name, _packed(list(arguments))]]))
+                return unpack(worker.ask([["prepared", name, _packed(list(arguments))]]), KEYS)
             except Unsendable as error:
                 raise BadOutput(str(error)) from None
 
@@ -321,7 +322,7 @@ class Functions:
         """
         fed = _fed(wire.encode(_packed(list(arguments))).decode("ascii"))
         try:
-            return unpack(self._worker.ask([*fed, ["call", name, None, ["dict"]]]))
+            return unpack(self._worker.ask([*fed, ["call", name, None, ["dict"]]]), KEYS)
         except Unsendable as error:
             raise BadOutput(str(error)) from None
 
@@ -384,7 +385,7 @@ def _sound(value: Any) -> Any:
     Raises:
         Unsendable: It is none, or too long.
     """
-    unpack(value)
+    unpack(value, KEYS)
     if len(wire.encode(value)) > VALUE_BYTES:
         raise Unsendable(f"the function returned a value of more than {VALUE_BYTES:,} bytes")
     return value

@@ -19,6 +19,10 @@ DEPTH = 64
 ITEMS = 2_000_000
 """Numbers, texts and containers in one value."""
 
+KEYS = 5_000
+"""Entries of sets and dicts in one value, where the caller reads it: numbers can be chosen whose hashes are all equal,
+and each entry then costs as many comparisons as there are others."""
+
 _SAFE = 2**53
 _DIGITS = 40_000
 """Hexadecimal digits of the longest integer."""
@@ -74,14 +78,18 @@ def _pack(value: Any, depth: int, room: list[int]) -> Any:
     raise Unsendable(f"a value of type {type_name(value)} is not carried over")
 
 
-def unpack(data: Any) -> Any:
+def unpack(data: Any, keys: int = ITEMS) -> Any:
     """The value of `pack`'s data; whoever sent it is not trusted.
+
+    Args:
+        data: JSON data.
+        keys: Entries that its sets and dicts may have together; `KEYS` outside of a worker.
 
     Raises:
         Unsendable: It is no such data.
     """
     try:
-        return _unpack(data, DEPTH, [ITEMS])
+        return _unpack(data, DEPTH, [ITEMS, keys])
     except (TypeError, OverflowError, RecursionError) as error:  # a list as a key, a number that is no double
         raise Unsendable("the data is no value") from error
 
@@ -95,6 +103,10 @@ def _unpack(data: Any, depth: int, room: list[int]) -> Any:
     if type(data) is not list or not data or type(data[0]) is not str:
         raise Unsendable("the data is no value")
     name, parts = data[0], data[1:]
+    if name in ("set", "frozenset", "dict"):
+        room[1] -= len(parts)
+        if room[1] < 0:
+            raise Unsendable("the sets and dicts of a value hold too much")
     if name in _MAKE:
         return _MAKE[name]([_unpack(part, depth - 1, room) for part in parts])
     if name == "dict":
@@ -112,7 +124,7 @@ def _unpack(data: Any, depth: int, room: list[int]) -> Any:
 
 
 def _number(data: Any) -> float:
-    found = _unpack(data, 1, [2])
+    found = _unpack(data, 1, [2, 0])
     if type(found) is not float:
         raise Unsendable("the data is no value")
     return found

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metagym.sandbox.scripts.values import Unsendable, pack, unpack
+from metagym.sandbox.scripts.values import KEYS, Unsendable, pack, unpack
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(max_size=20),
@@ -78,6 +78,14 @@ def test_what_is_too_deep_or_too_long_is_refused() -> None:
         packed = ["list", packed]
     with pytest.raises(Unsendable, match="nested too deeply"):
         unpack(packed)
+
+
+def test_where_a_caller_reads_sets_and_dicts_are_short() -> None:
+    colliding = [n * (2**61 - 1) for n in range(1, 6_000)]  # all of one hash: each entry meets all the others
+    for value in (set(colliding), dict.fromkeys(colliding), [set(colliding[:3_000]), set(colliding[:3_000])]):
+        with pytest.raises(Unsendable, match="hold too much"):
+            unpack(pack(value), KEYS)
+    assert len(unpack(pack(set(range(5_000))), KEYS)) == 5_000 and len(unpack(pack(set(range(9_000))))) == 9_000
 
 
 @pytest.mark.parametrize(
