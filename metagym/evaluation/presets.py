@@ -2,8 +2,8 @@
 
 * `spade`: SPADE's evaluation. AIME avg@64 (T 1.0, top-p 0.95, top-k 20, 32k tokens); GPQA-Diamond 8 samples (T 0.7,
   32k); LiveCodeBench v6 (T 0.2, 16k, 1 sample); Reasoning Gym's hard configurations 8 episodes per task, 2 turns
-  (T 0.6, 8k); BFCL-v4 multi-turn at T 0; ACEBench's agent split at T 0.7. MATH-500, GSM8K and HumanEval are none of
-  its benchmarks and stay as they are.
+  (T 0.6, 8k); BFCL-v4 multi-turn at T 0; ACEBench's agent split at T 0.7, 40 turns. MATH-500, GSM8K and HumanEval
+  are none of its benchmarks and stay as they are.
 * `ict`: ICT's actor (arXiv 2605.20477): T 0, 500 tokens, 25 steps, one episode per task.
 * `sesa` and `ssp`: SSP's evaluation, which SESA takes over: T 0, 3 passages per search, 10 turns that search, 500
   tokens a turn, 500 questions of each of six sets and all 125 of Bamboogle. `sesa` scores by exact match; `ssp` asks a
@@ -91,7 +91,7 @@ PRESETS: Mapping[str, Preset] = {
                 "gpqa": Setting(8, {"temperature": 0.7, "max_tokens": 32 * _K}),
                 "livecodebench": Setting(1, {"temperature": 0.2, "max_tokens": 16 * _K}),
                 "bfcl-*": Setting(1, {"temperature": 0.0}),
-                "acebench-*": Setting(1, {"temperature": 0.7}),
+                "acebench-*": Setting(1, {"temperature": 0.7}, options={"turns": 40}),
             },
         ),
         Preset("ict", "ICT's actor, arXiv 2605.20477", ("ict",), {"*": Setting(1, _SHORT, max_steps=25)}),

@@ -30,7 +30,6 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
 
 BFCL_CATEGORIES = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 ACEBENCH_TYPES = ("multi_step", "multi_turn")
-ACEBENCH_TURNS = 40
 
 
 def reasoning(folder: str | None = None, turns: int | None = None, size: int | None = None, **files: Any) -> Suite:
@@ -195,8 +194,8 @@ def acebench(
 
     Args:
         path: The checkout.
-        user: Spec of the model that plays the user in multi_turn; figures with another user than the paper's
-            (gpt-4o) do not compare with it.
+        user: Spec of the model that plays the user in multi_turn, or "scripted", which shows that it works; figures
+            with another user than the paper's (gpt-4o) do not compare with it.
         types: Of `ACEBENCH_TYPES`, a list or comma-separated; None takes both.
         **options: Further options of the family.
     """
@@ -216,7 +215,6 @@ def acebench(
                     "ACEBench",
                     own,
                     types=(name,),
-                    max_steps=ACEBENCH_TURNS,
                     sampling=Sampling(0.7, 4096),
                     title=f"ACEBench {name.replace('_', ' ')}",
                     notes=(note,) if name == "multi_turn" else (),
