@@ -15,11 +15,13 @@ from pathlib import Path
 
 from benchmarks import (
     adapters,
+    capacity,
     imports,
     latency,
     minihack,
     overhead,
     sandbox,
+    scale,
     search,
     sesa,
     skills,
@@ -50,6 +52,8 @@ BENCHMARKS: dict[str, Callable[[], Report]] = {
     "search": search.report,
     "skills": skills.report,
     "sesa": sesa.report,
+    "capacity": capacity.report,
+    "scale": scale.report,
     "trainers": trainers.report,
     "wrappers": wrappers.report,
     "minihack": minihack.report,

@@ -1,9 +1,9 @@
 """How long `metagym view` takes to show a run of ten thousand episodes, in a real headless Chromium.
 
-The server is the command itself, a process of its own. What is timed is what a reader waits for, by the wall clock: from
-the moment at which the browser is sent to the address until the list says how many episodes there are, its rows stand in
-the page and the browser has painted a frame. "Nothing read before" means that the server was started for this page, and
-has read nothing yet of the records.
+The server is the command itself, a process of its own. What is timed is what a reader waits for, by the wall clock:
+from the moment at which the browser is sent to the address until the list says how many episodes there are, its rows
+stand in the page and the browser has painted a frame. "Nothing read before" means that the server was started for this
+page, and has read nothing yet of the records.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from metagym.seeding import rng
 
 # Set before the page's own script runs: notes when what it draws later is there and painted.
 _WATCH = """
-const painted = (then) => requestAnimationFrame(() => setTimeout(() => then(performance.timeOrigin + performance.now())));
+const now = () => performance.timeOrigin + performance.now();
+const painted = (then) => requestAnimationFrame(() => setTimeout(() => then(now())));
 new MutationObserver(() => {
   const parts = [...document.querySelectorAll('[data-list], [data-figures], [data-notices]')];
   if (!document.getElementById('main') || document.getElementById('reading')) return;

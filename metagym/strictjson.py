@@ -39,7 +39,7 @@ def strict_json(text: str | bytes) -> Any:
         ValueError: It is no JSON.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=no_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -85,5 +85,10 @@ def _key(key: Any, where: str) -> str:
     return str(_plain(key, where, 0))
 
 
-def _no_constant(name: str) -> NoReturn:
+def no_constant(name: str) -> NoReturn:
+    """What a strict parser does with NaN and Infinity.
+
+    Raises:
+        ValueError: Always.
+    """
     raise ValueError(f"{name} is not allowed")

@@ -9,8 +9,22 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, imports, latency, overhead, sandbox, search, sesa, skills, spade
+from benchmarks import (
+    adapters,
+    capacity,
+    imports,
+    latency,
+    overhead,
+    sandbox,
+    scale,
+    search,
+    sesa,
+    skills,
+    spade,
+    viewer,
+)
 from benchmarks.common import Figure, Report, at_least, at_most, machine, machine_line, number, ratios, told
+from tests.support.browser import found
 
 
 def finite(report: Report, *, positive: bool = True) -> None:
@@ -90,6 +104,14 @@ def test_rows_of_the_stand_ins_keep_value_interval_and_bound() -> None:
     assert empty.name == "empty prompt" and empty.bound == "<= 0.15" and 0 <= empty.low <= empty.high <= 1
 
 
+@pytest.mark.slow
+def test_the_viewer_is_measured_in_a_browser() -> None:
+    found()  # or the test is skipped
+    report = viewer.report(repeats=1, episodes=40, steps=2)
+    finite(report)
+    assert len(report.figures) == 5
+
+
 def test_figures_are_medians_with_quartiles_held_against_their_bounds() -> None:
     figure = at_most(3, "x", [1.0, 2.0, 3.0, 4.0, 100.0], "ms")
     assert (figure.value, figure.low, figure.high, figure.repeats, figure.holds) == (3.0, 2.0, 4.0, 5, True)
@@ -148,3 +170,26 @@ def test_the_skill_bank_is_measured_with_each_embedder_that_is_there() -> None:
     report = skills.report(adds_at=40, searches_at=60, repeats=3)
     finite(report)
     assert report.figures[5].value == 100 and len(report.figures) == 6 * len(report.details["embedders"])
+
+
+def test_the_capacity_model_is_held_against_simulations_and_real_runs() -> None:
+    report = capacity.report(seeds=(1,), episodes=60, crowds=(1, 8), real_episodes=40)
+    finite(report, positive=False)
+    assert len(report.details["rows"]) == 2 * len(capacity.CASES)
+    assert report.figures[0].value < 25  # a tenth of the episodes of the real thing: an order, not a bound
+
+
+@pytest.mark.parametrize("crowd", [1, 3])
+def test_a_simulated_server_gives_every_stream_its_share(crowd: int) -> None:
+    server = capacity._Shared(2.0)
+    for number in range(crowd):
+        server.streams.append((1.0, number, number))
+    assert server.ends() == pytest.approx(max(1.0, crowd / 2))
+
+
+@pytest.mark.slow
+def test_playing_elsewhere_is_measured_per_episode_and_step() -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    report = scale.report(workers=1, episodes=4, repeats=1, at_once=2)
+    finite(report, positive=False)
+    assert len(report.figures) == 4 * 3 + 3 + 1

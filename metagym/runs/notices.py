@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from metagym.episodes import Episode, Repair
 from metagym.runs.results import BATCH, Results
@@ -14,19 +15,48 @@ REJECTED_SHARE = 0.9
 SCRIPTED = "Scripted stand-ins: this shows that the loop works, not what a language model can do."
 
 
-def notices(results: Results) -> tuple[str, ...]:
+@dataclass
+class TurnCounts:
+    """What notices want to know of the turns of many episodes.
+
+    Attributes:
+        total: Turns.
+        rejected: Those whose action was unknown to the engine, or that had none.
+        absent: Why the model gave no answer -> turns.
+    """
+
+    total: int = 0
+    rejected: int = 0
+    absent: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, episodes: Iterable[Episode]) -> TurnCounts:
+        """The counts of episodes that have their turns."""
+        found = cls()
+        for episode in episodes:
+            found.total += episode.steps
+            found.rejected += episode.count(Repair.INVALID) + episode.count(Repair.ABSENT)
+            found.absent.update(turn.absence for turn in episode.turns if turn.absence)
+        return found
+
+
+def notices(results: Results, turns: TurnCounts | None = None) -> tuple[str, ...]:
     """The warnings of a run, most important first; each is one sentence or two.
 
     They cover stand-ins and mixed kinds of model, a run that has not ended, episodes that could not be scored, actions
     that the engine rejected, answers cut by length, repeated requests, failed reflections, seeds that were not
     honoured, and engines that changed on the way.
+
+    Args:
+        results: What the run folder says.
+        turns: Counts of its turns, where the episodes come without them; else they are counted.
     """
     episodes = [item.episode for item in results.played]
     found = [
         *_models(results),
         *_progress(results),
         *_unscored(episodes),
-        *_actions(episodes),
+        *_actions(TurnCounts.of(episodes) if turns is None else turns),
         *_retries(results),
         *_reflections(results),
         *_engines(results, episodes),
@@ -73,16 +103,14 @@ def _unscored(episodes: Sequence[Episode]) -> list[str]:
     return found
 
 
-def _actions(episodes: Sequence[Episode]) -> list[str]:
+def _actions(turns: TurnCounts) -> list[str]:
     found = []
-    total = sum(episode.steps for episode in episodes)
-    rejected = sum(episode.count(Repair.INVALID) + episode.count(Repair.ABSENT) for episode in episodes)
+    total, rejected, absent = turns.total, turns.rejected, turns.absent
     if total and rejected >= REJECTED_SHARE * total:
         found.append(
             f"{rejected} of {total} actions ({rejected / total:.0%}) were rejected: prompt, engine and data seem to use"
             " different forms of the commands; compare their versions in the manifest."
         )
-    absent = Counter(turn.absence for episode in episodes for turn in episode.turns if turn.absence)
     if absent["length"]:
         found.append(f"Answers cut by length: {absent['length']}.")
     other = {name: count for name, count in absent.items() if name != "length"}

@@ -13,6 +13,7 @@ from typing import Any
 from metagym import stats
 from metagym.episodes import Episode, Usage
 from metagym.errors import BadInput, StoreCorrupt
+from metagym.journal import Journal
 from metagym.runs.folder import RunFolder
 from metagym.stats import Estimate
 
@@ -267,11 +268,14 @@ def _load(folder: RunFolder) -> Results:
             ended = False
         except (AttributeError, KeyError, TypeError, BadInput) as error:
             raise StoreCorrupt(f"{folder.records.path}: record {key!r} is none of a run ({error})") from error
-    # What no two runs share stands apart from the records: wall-clock times and repeated requests.
-    aside = {} if folder.timing is None else dict(folder.timing.records())
+    return Results(folder.manifest, tuple(played), tuple(prompts), ended, *aside_of(folder.timing))
+
+
+def aside_of(timing: Journal | None) -> tuple[dict[str, float], int]:
+    """What no two runs share and stands apart from the records: wall-clock seconds by key, and repeated requests."""
+    aside = {} if timing is None else dict(timing.records())
     seconds = {key: value for key, value in aside.items() if isinstance(value, (int, float))}
-    retries = sum(value.get("retries", 0) for value in aside.values() if isinstance(value, dict))
-    return Results(folder.manifest, tuple(played), tuple(prompts), ended, seconds, retries)
+    return seconds, sum(value.get("retries", 0) for value in aside.values() if isinstance(value, dict))
 
 
 def place_of(key: str, value: Mapping[str, Any]) -> tuple[str, int] | None:

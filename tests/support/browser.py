@@ -33,12 +33,15 @@ KEYS = {
 PATIENCE_S = 60.0
 
 
+def find() -> str | None:
+    """Where Chromium is; None where it is not."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
 def found() -> str:
     """Where Chromium is; the test is skipped where it is not."""
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
-        if path := shutil.which(name):
-            return path
-    pytest.skip("no Chromium is installed")
+    return find() or pytest.skip("no Chromium is installed")
 
 
 class Browser:

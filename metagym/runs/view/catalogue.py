@@ -15,11 +15,12 @@ from typing import Any
 
 from metagym import stats
 from metagym.errors import MetaGymError, RunError, StoreError, UnknownName
+from metagym.journal import Journal
 from metagym.runs.evals_results import is_eval
-from metagym.runs.folder import MANIFEST, RECORDS, read_manifest
+from metagym.runs.folder import MANIFEST, RECORDS, TIMING, read_manifest
 from metagym.runs.report.frame import part
 from metagym.runs.report.text import visible
-from metagym.runs.results import BATCH, EVAL, PromptStep, Results, prompt_step
+from metagym.runs.results import BATCH, EVAL, PromptStep, Results, aside_of, prompt_step
 from metagym.runs.results import Played as PlayedEpisode
 from metagym.runs.sesa_results import is_sesa, is_sesa_eval
 from metagym.runs.spade_results import is_spade
@@ -197,7 +198,7 @@ class Run:
         return prompt_step(line.step.arm, line.step.seed, self.records.value(line.line))
 
     def results(self) -> LightResults:
-        """The results of a run that is recorded episode by episode, without any turn, prompt or time.
+        """The results of a run that is recorded episode by episode, without turns and texts of prompts.
 
         Raises:
             StoreError: Records are damaged: figures of a part would look like figures of the whole.
@@ -208,7 +209,12 @@ class Run:
     def _results(self) -> LightResults:
         played = tuple(map(_played, self.records.rows))
         prompts = tuple(line.step for line in self.records.prompts)
-        return LightResults(self.manifest, played, prompts, self.records.ended, {})
+        timing = self.path / TIMING
+        aside: tuple[dict[str, float], int] = ({}, 0)
+        if timing.is_file():
+            with Journal.open(timing) as journal:
+                aside = aside_of(journal)
+        return LightResults(self.manifest, played, prompts, self.records.ended, *aside)
 
 
 class LightResults(Results):

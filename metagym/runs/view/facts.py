@@ -11,7 +11,6 @@ from metagym.runs.report.page import report_figures
 from metagym.runs.report.sesa import evaluation_figure, sesa_figures
 from metagym.runs.report.spade import spade_figures
 from metagym.runs.report.text import visible
-from metagym.runs.results import load_results
 from metagym.runs.sesa_evals import evaluation_scores
 from metagym.runs.sesa_notices import sesa_notices
 from metagym.runs.spade_notices import spade_notices
@@ -31,7 +30,7 @@ def state(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def notices_of(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
-    """What a reader must be told before the figures are believed; the whole run is read for it, turns included.
+    """What a reader must be told before the figures are believed.
 
     Raises:
         MetaGymError: The run cannot be read.
@@ -47,7 +46,7 @@ def _notices(run: Run) -> tuple[str, ...]:
         return sesa_notices(sesa_results(run))
     if run.kind == "eval":
         return eval_results(run).notices
-    return notices(load_results(run.path))
+    return notices(run.results(), run.records.turns)
 
 
 def figures_of(run: Run, query: Mapping[str, str]) -> dict[str, Any]:

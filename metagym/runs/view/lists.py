@@ -16,6 +16,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from metagym.episodes import Episode
@@ -35,6 +36,9 @@ MOST = 500
 """Rows of a part at most."""
 _FACETS = 200  # values of a facet that are offered
 
+SAME = {"same": True}
+"""The answer to a list's question that names the version which is still the last one."""
+
 Query = Mapping[str, str]
 Item = dict[str, Any]
 
@@ -50,11 +54,13 @@ def runs_list(catalogue: Catalogue, query: Query) -> dict[str, Any]:
         "model": lambda run: run.models,
     }
     reading = [run.records.reading for run in runs if not run.fault and run.records.reading is not None]
-    version = "-".join([str(len(runs)), *(run.version for run in runs)])
+    version = _short("-".join([str(len(runs)), *(run.version for run in runs)]))
+    if not reading and query.get("version") == version:
+        return SAME
     answer = _answer(
         runs, query, facets, lambda run: f"{run.name} {run.kind} {' '.join((*run.families, *run.models))}", _run_row
     )
-    return {**answer, "version": _short(version), "reading": min(reading) if reading else None}
+    return {**answer, "version": version, "reading": min(reading) if reading else None}
 
 
 def _run_row(run: Run) -> Item:
@@ -248,20 +254,24 @@ def _answer(
     row: Callable[[Any], Item],
 ) -> dict[str, Any]:
     """One part of a list, filtered; a facet counts what the other filters leave."""
-    words = query.get("q", "").casefold().split()
-    wanted = {name: query[name] for name in facets if query.get(name)}
-    counts: dict[str, Counter[str]] = {name: Counter() for name in facets}
-    kept = []
-    for item in items:
-        if words and not all(word in text(item).casefold() for word in words):
-            continue
-        values = {name: tuple(of(item)) for name, of in facets.items()}
-        missed = [name for name, value in wanted.items() if value not in map(_facet, values[name])]
-        for name in facets:
-            if not missed or missed == [name]:
-                counts[name].update(map(_facet, values[name]))
-        if not missed:
-            kept.append(item)
+    every, words = len(items), query.get("q", "").casefold().split()
+    if words:
+        items = [item for item in items if all(word in text(item).casefold() for word in words)]
+    columns = {name: [tuple(of(item)) for item in items] for name, of in facets.items()}
+    passing: dict[str, list[bool]] = {}
+    for name in facets:
+        if wanted := query.get(name):
+            passing[name] = [wanted in map(_facet, values) for values in columns[name]]
+    counts = {}
+    for name, column in columns.items():  # what each value would leave under the other filters
+        others = [passed for other, passed in passing.items() if other != name]
+        left = column if not others else [one for one, *on in zip(column, *others, strict=True) if all(on)]
+        counts[name] = Counter[str]()
+        for value, count in Counter(chain.from_iterable(left)).items():
+            counts[name][_facet(value)] += count
+    kept = items
+    if passing:
+        kept = [item for item, *on in zip(items, *passing.values(), strict=True) if all(on)]
     limit = _number(query, "limit", PAGE, MOST)
     offset = _number(query, "offset", 0, 10**9)
     if offset >= len(kept):
@@ -269,7 +279,7 @@ def _answer(
     return {
         "rows": [row(item) for item in kept[offset : offset + limit]],
         "total": len(kept),
-        "all": len(items),
+        "all": every,
         "offset": offset,
         "limit": limit,
         "facets": {name: _ordered(found) for name, found in counts.items()},

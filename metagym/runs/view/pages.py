@@ -136,7 +136,8 @@ def episode_page(catalogue: Catalogue, run: Run, number: str, query: Query) -> s
     start = min(_whole(query.get("from", "0")) // TURNS * TURNS, max(0, (episode.steps - 1) // TURNS * TURNS))
     turns = []
     for at, turn in enumerate(episode.turns[start : start + TURNS], start):
-        shown = {"number": at, "reward": f"{turn.reward:+.2f}", "repair": turn.repair.value, "absence": visible(turn.absence or "", 80)}
+        shown: dict[str, Any] = {"number": at, "reward": f"{turn.reward:+.2f}", "repair": turn.repair.value}
+        shown["absence"] = visible(turn.absence or "", 80)
         texts = {"observation": turn.observation, "reply": turn.reply, "action": turn.action}
         shown |= {name: None if text is None else visible(text, TEXT) for name, text in texts.items()}
         ends = [name for name, on in (("terminated", turn.terminated), ("truncated", turn.truncated)) if on]

@@ -12,11 +12,13 @@ A damaged line is kept as a problem with its number, and the other lines stay us
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,13 +27,17 @@ from typing import Any
 from metagym.episodes import Episode
 from metagym.errors import BadInput, StoreCorrupt
 from metagym.journal import check_line, parse_line
+from metagym.runs.notices import TurnCounts
 from metagym.runs.results import PromptStep, place_of, prompt_step
 from metagym.spade.estimates import RegretEstimate
-from metagym.strictjson import strict_json
+from metagym.strictjson import no_constant
 
 _CHUNK = 1 << 22  # bytes that are read at once
 _TURNS, _AFTER = b'"turns":[', b'],"last_observation":'
 _TURN = b'"terminated":'  # stands once in each turn
+_REJECTED = (b'"repair":"invalid"', b'"repair":"absent"')
+_ABSENT, _ABSENCE = b'"absence":', re.compile(rb'"absence":"(\w+)"')
+_DECODER = json.JSONDecoder(parse_constant=no_constant)  # made once: a list of thousands of records needs one each
 _SESA = re.compile(r"round/(\d+)/slot/(\d+)/(challenge|attempt)")
 _SEATS = {
     "challenge": {"episode": "challenger"},
@@ -104,6 +110,7 @@ class RecordFile:
         rows: The episodes read so far, in the order of the records.
         prompts: The prompts read so far.
         programs: Round and estimate of the plays of each program of SPADE; not all of these plays are kept as episodes.
+        turns: Counts over all turns of the rows.
         problems: What is damaged, first lines first; at most `MAX_PROBLEMS`.
         damaged: Number of damaged lines.
         ended: Whether the last record read says that the run came to its end.
@@ -121,6 +128,7 @@ class RecordFile:
         self.rows: list[Row] = []
         self.prompts: list[PromptLine] = []
         self.programs: list[tuple[int, RegretEstimate]] = []
+        self.turns = TurnCounts()
         self.problems: list[Problem] = []
         self.damaged = 0
         self.ended = False
@@ -236,17 +244,17 @@ class RecordFile:
         place = f"{self.path.name}, line {self._count}"
         try:
             check_line(raw, place)
-            key, value, steps = _read(raw, place)
+            key, value, turns = _read(raw, place)
             if key in self._keys:
                 raise StoreCorrupt(f"{place}: key {key!r} stands there for the second time")
             self._keys.add(key)
-            self._keep(Line(offset, len(raw), key), value, steps)
+            self._keep(Line(offset, len(raw), key), value, turns)
         except StoreCorrupt as error:
             self.damaged += 1
             if len(self.problems) < MAX_PROBLEMS:
                 self.problems.append(Problem(self._count, str(error)))
 
-    def _keep(self, line: Line, value: Any, steps: int | None) -> None:
+    def _keep(self, line: Line, value: Any, turns: TurnCounts | None) -> None:
         try:
             kind = value.get("kind")
             self.ended = kind == "end"
@@ -259,26 +267,35 @@ class RecordFile:
             if kind == "plays":
                 self.programs.append((int(value["round"]), RegretEstimate.from_json(value["estimate"])))
             for path, data, place in _episodes(line.key, value):
-                count = len(data["turns"]) if steps is None else steps
-                episode = Episode.from_json({**data, "turns": ()})
-                row = Row(len(self.rows), line, path, steps=count, episode=episode, **place)
-                self.rows.append(row)
+                whole = Episode.from_json(data)
+                counts = TurnCounts.of([whole]) if turns is None else turns
+                episode = whole if not whole.turns else replace(whole, turns=())
+                self.rows.append(Row(len(self.rows), line, path, steps=counts.total, episode=episode, **place))
+                self.turns.total += counts.total
+                self.turns.rejected += counts.rejected
+                self.turns.absent.update(counts.absent)
         except (BadInput, AttributeError, LookupError, TypeError, ValueError) as error:
             raise StoreCorrupt(
                 f"{self.path.name}, line {self._count}: record {line.key!r} is none of a run ({error})"
             ) from error
 
 
-def _read(raw: bytes, place: str) -> tuple[str, Any, int | None]:
-    """Key, value and, where they were cut out, the number of turns of a line whose checksum fits."""
+def _read(raw: bytes, place: str) -> tuple[str, Any, TurnCounts | None]:
+    """Key, value and, where they were cut out, counts of the turns of a line whose checksum fits."""
     first = raw.find(_TURNS)
     last = raw.find(_AFTER, first)
     if 0 <= first < last and raw.find(_TURNS, first + 1) < 0:
         start = first + len(_TURNS)
         try:
-            record = strict_json(raw[:start] + raw[last:])
-            return record["key"], record["value"], raw.count(_TURN, start, last)
-        except (ValueError, LookupError, TypeError):
+            record = _DECODER.decode((raw[:start] + raw[last:]).decode("utf-8"))
+            rejected = sum(raw.count(sign, start, last) for sign in _REJECTED)
+            absent: list[bytes] = []
+            if told := raw.count(_ABSENT, start, last):
+                absent = _ABSENCE.findall(raw, start, last)
+            if told == len(absent):
+                counts = TurnCounts(raw.count(_TURN, start, last), rejected, Counter(map(bytes.decode, absent)))
+                return record["key"], record["value"], counts
+        except (ValueError, LookupError, TypeError, RecursionError):
             pass  # a record of another form: parsed whole
     return *parse_line(raw, place), None
 

@@ -156,9 +156,10 @@ class ViewServer:
 
     def _made(self, kind: str, make: Any, run: Run | None, rest: list[str], query: dict[str, str]) -> bytes:
         if kind == _JSON:
-            made = make(self.catalogue, query) if run is None else make(run, query)
-            same = query.get("version") and made.get("version") == query["version"] and made.get("reading") is None
-            return _json({"same": True} if same else made)
+            if run is None:
+                return _json(make(self.catalogue, query))
+            same = query.get("version") == run.version and run.records.reading is None
+            return _json(lists.SAME if same else make(run, query))
         if kind == _SVG:
             whose = self.catalogue if run is None else run
             return as_file(drawn(lambda: make(whose, *rest, query)))

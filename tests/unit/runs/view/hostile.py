@@ -64,15 +64,29 @@ def hostile_ict(path: Path, payload: str) -> Path:
         Turn(payload, None, "", 0.0, False, True, Repair.ABSENT, payload),
     )
     task = Task(payload, f"{payload}id", payload, payload)
-    facts: dict[str, Any] = {"last_observation": payload, "cause": payload, "info": {payload: payload}, "backend": payload}
-    told = {"outcome": payload, "analysis": payload, "reply": payload, "cause": payload, "usage": {}, "backend": payload}
+    facts: dict[str, Any] = {
+        "last_observation": payload,
+        "cause": payload,
+        "info": {payload: payload},
+        "backend": payload,
+    }
+    told = {
+        "outcome": payload,
+        "analysis": payload,
+        "reply": payload,
+        "cause": payload,
+        "usage": {},
+        "backend": payload,
+    }
     rows: list[tuple[str, Any]] = [("turn/0/prompt", {"kind": "prompt", "turn": 0, "prompt": payload})]
     for turn in (0, 1):
         played = [an_episode(task, turn == 1, Status.TRUNCATED, story, **facts)]
         rows += [(key, {**value, "arm": payload}) for key, value in episode_records("", turn, "eval", played)]
     reflection = {"kind": "reflection", "turn": 1, "prompt": f"{payload}\nmore", **told}
     rows.append(("turn/1/reflection", {**reflection, "accepted": False, "rejected_prompt": payload}))
-    manifest = a_manifest(config={"family": payload, "actor": payload, "seed": payload}, versions=payload, title=payload)
+    manifest = a_manifest(
+        config={"family": payload, "actor": payload, "seed": payload}, versions=payload, title=payload
+    )
     with RunFolder.create(path, {**manifest, "metagym": payload}) as folder:
         folder.records.append_many(rows)
     return path

@@ -1,4 +1,4 @@
-"""The viewer in a real headless Chromium: nothing runs, nothing is fetched from elsewhere, every key works, it scales."""
+"""The viewer in a real headless Chromium: nothing runs, nothing is fetched from elsewhere, every key works."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from tests.unit.runs.view.test_server import addresses
 pytestmark = pytest.mark.slow
 
 READY = """
-document.readyState === 'complete' && !document.getElementById('reading') && [...document.images].every((one) => one.complete)
+document.readyState === 'complete' && !document.getElementById('reading')
+&& [...document.images].every((one) => one.complete)
 && [...document.querySelectorAll('[data-list], [data-figures], [data-notices]')].every(
   (one) => one.dataset.ready === 'yes' || one.querySelector('.notices:not([hidden])'))
 """
@@ -97,9 +98,14 @@ def test_whatever_a_run_of_ict_holds_is_text(at, hostile):
                 assert texts[:3] == [shown, f"{shown}\n{shown}", shown] and texts.count(shown) >= 4
             elif place == "/episodes":
                 assert page.evaluate("document.querySelector('tbody th a').textContent") == f"{shown}id"
-                options = page.evaluate("[...document.querySelector('select[name=type]').options].map((one) => one.value)")
+                options = page.evaluate(
+                    "[...document.querySelector('select[name=type]').options].map((one) => one.value)"
+                )
                 assert options == ["", shown]
-                assert page.evaluate("document.querySelector('tbody th a').getAttribute('href')") == f"/run/{id_}/episode/0"
+                assert (
+                    page.evaluate("document.querySelector('tbody th a').getAttribute('href')")
+                    == f"/run/{id_}/episode/0"
+                )
         page = at(server, f"/diff?a={id_}:0&b={id_}:1", page)
         page = at(server, f"/compare?runs={id_}", page)
 
@@ -128,7 +134,9 @@ def test_whatever_designers_and_questions_hold_is_text(at, hostile):
     for href in page.evaluate("[...document.querySelectorAll('tbody th a')].map((one) => one.getAttribute('href'))"):
         at(server, href, page)
     at(server, f"/run/{run['sesa']}/skills", page)
-    cards = page.evaluate("[...document.querySelectorAll('tbody th a')].map((one) => [one.textContent, one.getAttribute('href')])")
+    cards = page.evaluate(
+        "[...document.querySelectorAll('tbody th a')].map((one) => [one.textContent, one.getAttribute('href')])"
+    )
     assert {" ".join(payload.split()) for payload in PAYLOADS[:8]} <= {title for title, _ in cards}
     for title, href in cards:
         at(server, href, page)
@@ -141,7 +149,10 @@ def test_the_browser_itself_refuses_markup_and_other_addresses(browser, server):
     page = browser.page()
     page.open(server.url)
     page.wait(READY)
-    tried = "(() => { try { document.body.innerHTML = '<img src=x onerror=alert(1)>'; return 'done' } catch (e) { return e.name } })()"
+    tried = """(() => {
+      try { document.body.innerHTML = '<img src=x onerror=alert(1)>'; return 'done' }
+      catch (error) { return error.name }
+    })()"""
     assert page.evaluate(tried) == "TypeError"  # Trusted Types
     assert page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'done', (error) => error.name)") == "TypeError"
     page.wait("true")
@@ -167,13 +178,16 @@ def names_of_controls(page: Page) -> list[tuple[str, str]]:
 def walked(page: Page, most: int = 400) -> list[Any]:
     """What Tab reaches from the top of the page, each with whether its focus can be seen."""
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
-    reached, code = [], """(() => {
+    reached, code = (
+        [],
+        """(() => {
       const one = document.activeElement;
       if (one === document.body) return null;
       one.dataset.reached = 'yes';
       const style = getComputedStyle(one);
       return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
-    })()"""
+    })()""",
+    )
     for _ in range(most):
         page.press("Tab")
         seen = page.evaluate(code)
@@ -298,9 +312,13 @@ def test_pages_follow_a_run_that_goes_on(at, tmp_path):
         assert overview.evaluate("document.getElementById('news').hidden")
         folder.records.append_many(rows[35:])
         episodes.wait("document.querySelector('.count').textContent === '1 to 87 of 87'")
-        assert episodes.evaluate("document.activeElement.closest('tr').dataset.id") == "0"  # the reader stays where he was
+        assert (
+            episodes.evaluate("document.activeElement.closest('tr').dataset.id") == "0"
+        )  # the reader stays where he was
         lists.wait("document.querySelector('.status').textContent === 'ended'")
-        overview.wait("!document.getElementById('news').hidden && document.getElementById('status').textContent === 'ended'")
+        overview.wait(
+            "!document.getElementById('news').hidden && document.getElementById('status').textContent === 'ended'"
+        )
         before = overview.evaluate("document.querySelector('.tiles').textContent")
         while overview.evaluate(FOCUSED) != "Show them":
             overview.press("Tab")

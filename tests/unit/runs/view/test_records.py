@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metagym.episodes import Episode, Turn
+from metagym.episodes import Episode, Repair, Status, Turn
 from metagym.errors import StoreCorrupt
 from metagym.journal import Journal
 from metagym.runs.folder import RECORDS, RunFolder
+from metagym.runs.notices import notices
 from metagym.runs.results import load_results
 from metagym.runs.spade_results import load_spade
+from metagym.runs.view import Catalogue
 from metagym.runs.view import records as module
 from metagym.runs.view.records import RecordFile
 from tests.unit.runs.synthetic import a_manifest, a_task, an_episode, episode_records, meta_episode, write_run
@@ -188,3 +190,21 @@ def test_a_value_is_read_whole(make_run):
     found = reading(path)
     value = found.value(found.rows[0].line)
     assert value["episode"]["turns"] and json.dumps(value)
+
+
+def test_notices_are_those_of_the_whole_run_though_turns_are_only_counted(tmp_path):
+    odd = (
+        Turn("a", None, "", 0.0, False, False, Repair.ABSENT, "length"),
+        Turn('"absence":"refused" "repair":"invalid"', None, "", 0.0, False, False, Repair.ABSENT, "error"),
+        Turn("b", "fly", "fly", 0.0, False, True, Repair.INVALID),
+    )
+    played = [an_episode(a_task(number), False, Status.TRUNCATED, odd, cause="step cap") for number in range(9)]
+    path = write_run(tmp_path / "odd", episode_records("", 0, "eval", played))
+    with RunFolder.resume(path, RunFolder.open(path).manifest) as run:
+        run.note_retries(3)
+    found = Catalogue(path).runs()[0]
+    found.refresh(60)
+    told = notices(load_results(path))
+    assert notices(found.results(), found.records.turns) == told
+    assert any("27 of 27 actions" in line for line in told) and "Answers cut by length: 9." in told
+    assert found.results().seconds == load_results(path).seconds and any("Retries: 3" in line for line in told)

@@ -44,7 +44,9 @@ def addresses(server: ViewServer, folder: Path) -> list[str]:
 
 def listing(folder: Path) -> dict[str, tuple[int, int]]:
     return {
-        str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(folder.rglob("*")) if path.is_file()
+        str(path): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -58,7 +60,9 @@ def test_every_page_is_there_and_none_of_them_writes(server, folder):
         if headers["Content-Type"].startswith("text/html"):
             text = body.decode("utf-8")
             # Nothing stands in the markup that the policy would refuse, and nothing is fetched from elsewhere.
-            assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=\"/assets/view.js\" defer></script>)", text)
+            assert not re.search(
+                r"<style|\sstyle=|\son[a-z]+=|<script(?! src=\"/assets/view.js\" defer></script>)", text
+            )
             assert not re.search(r"(?:src|href|action)=\"(?!/|#)", text), target
     assert listing(folder) == before
 
@@ -75,7 +79,14 @@ def test_only_this_machine_by_its_name_is_answered(server):
     port = server.port
     for good in (f"127.0.0.1:{port}", f"localhost:{port}"):
         assert raw(server, "/", Host=good)[0] == 200
-    for bad in ("evil.example", f"evil.example:{port}", f"127.0.0.1:{port}.evil.example", "127.0.0.1", "", f"[::1]:{port}"):
+    for bad in (
+        "evil.example",
+        f"evil.example:{port}",
+        f"127.0.0.1:{port}.evil.example",
+        "127.0.0.1",
+        "",
+        f"[::1]:{port}",
+    ):
         status, headers, body = raw(server, "/api/runs", Host=bad)
         assert status == 421 and b"runs" not in body and headers["Content-Security-Policy"]
     with socket.create_connection(("127.0.0.1", port)) as line:  # two names, or none
@@ -98,7 +109,8 @@ def test_nothing_but_reading_is_known(server):
         "/run/../../etc/passwd", "/run/ID/../../manifest.json", "/run/ID/manifest.json", "/run/ID/episode/../../x",
         "/run/ID/skill/..%2f..%2f..%2fetc", "/run/ID/program/../../x", "/run/ID/attempt/0-0-0%00", "//etc/passwd",
         "/run/%00", "/run/ID%00", "/run/ID/episode/99999999", "/run/ID/episode/-1", "/run/ID/episode/1e3",
-        "/run/ID/episode/%D9%A3", "/run/" + "f" * 12, "/api/run/ID/records", "/figure/ID/999.svg", "/run/ID/episode/" + "9" * 5000,
+        "/run/ID/episode/%D9%A3", "/run/" + "f" * 12, "/api/run/ID/records", "/figure/ID/999.svg",
+        "/run/ID/episode/" + "9" * 5000,
         "/" + "%41" * 3000, "/%ff%fe", "/run/ID/skill/" + "0" * 16, "/run/ID/program/" + "0" * 64, "*", "/compare",
         "/compare?runs=../..", "/diff?a=ID", "/diff?a=ID:x", "/diff?a=ID:99&b=ID:0", "/run/ID/episode/0?from=x",
         "/api/run/ID/episodes?offset=-1", "/api/run/ID/episodes?limit=many",
