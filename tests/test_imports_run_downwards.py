@@ -48,7 +48,9 @@ DOORS = frozenset("errors seeding extras spaces tasks episodes families chat sea
 
 # What docs/plugins.md names beyond them: the view of turn-based games, waiting for a
 # model, and running code that nobody has read.
-DOOR_MODULES = frozenset({"metagym.playing.aec", "metagym.playing.sync", "metagym.sandbox.scripts"})
+DOOR_MODULES = frozenset(
+    {"metagym.playing.aec", "metagym.playing.rival", "metagym.playing.sync", "metagym.sandbox.scripts"}
+)
 
 # Rooms of several modules whose package is the door.
 ROOMS_WITH_DOORS = frozenset({"chat", "search", "answers"})

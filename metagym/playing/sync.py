@@ -42,14 +42,18 @@ def background_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
+def inside() -> bool:
+    """Whether the caller runs on that loop, where nothing can be waited for."""
+    try:
+        return asyncio.get_running_loop() is background_loop()
+    except RuntimeError:
+        return False
+
+
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Runs `coroutine` to its end and returns its result; Ctrl-C cancels it at its next wait and is raised at once."""
     loop = background_loop()
-    try:
-        inside = asyncio.get_running_loop() is loop
-    except RuntimeError:
-        inside = False
-    if inside:
+    if inside():
         coroutine.close()
         raise RuntimeError("a synchronous call was made from MetaGym's own event loop; await the asynchronous twin")
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)

@@ -9,12 +9,13 @@ from typing import Any
 import gymnasium
 
 from metagym.errors import BadInput
+from metagym.playing.rival import Rival, RivalSeat
 from metagym.seeding import check_seed, derive, rng
 from metagym.spaces import FreeText
 from metagym_envs.games.catalogue import Game
 from metagym_envs.games.engine import DEALS, Table
 from metagym_envs.games.opponents import move_of
-from metagym_envs.games.rivals import Rival, RivalSeat
+from metagym_envs.games.text import FORBIDDEN, INSTRUCTIONS, clean
 
 PARTIAL = 0.95
 """Most that a game of one seat pays without being solved."""
@@ -50,7 +51,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
     * ``game``: the game.
     * ``settings``: all its settings.
     * ``seed``: of the start, the chances in play and the opponent; ``reset`` may be handed another one.
-    * ``opponent``: ``"random"``, ``"careful"``, or a `metagym_envs.games.rivals.Rival`.
+    * ``opponent``: ``"random"``, ``"careful"``, or a `metagym.playing.rival.Rival`.
     * ``seat``: the agent's seat, 0 or 1; None lets the seed decide.
 
     ## Source
@@ -96,7 +97,9 @@ class TextArenaGame(gymnasium.Env[str, str]):
         for deal in range(DEALS):  # an opponent who begins may win at once: then another game is dealt
             self._table.reset(derive(self.seed, "deal again", deal) if deal else self.seed)
             if isinstance(self.opponent, Rival):
-                self._rival = RivalSeat(self.opponent, derive(self.seed, "opponent", deal, self.seat))
+                self._rival = RivalSeat(
+                    self.opponent, derive(self.seed, "opponent", deal, self.seat), INSTRUCTIONS, clean, FORBIDDEN
+                )
             self._others()
             # A rival who begins may end the game at once; the agent learns of it, and its first move changes nothing.
             self._open = not self._table.over or self._rival is not None

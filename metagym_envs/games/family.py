@@ -9,15 +9,14 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
-from metagym.checks import shown
 from metagym.errors import BadInput, SpecError
 from metagym.extras import require
 from metagym.families import Family
+from metagym.playing.rival import Rival
 from metagym.tasks import Task, TaskSet
 from metagym_envs.games.catalogue import GAMES, find, settings_for
 from metagym_envs.games.env import TextArenaGame
 from metagym_envs.games.opponents import STYLES
-from metagym_envs.games.rivals import Rival
 from metagym_envs.games.text import INSTRUCTIONS, clean
 
 FAMILY = "Games"
@@ -96,9 +95,9 @@ def _opponent(opponent: Any, temperature: float, max_tokens: int) -> str | Rival
         return opponent
     try:
         return Rival(opponent, temperature, max_tokens)
-    except (SpecError, AttributeError, TypeError) as error:
+    except SpecError as error:
         styles = ", ".join(map(repr, STYLES))
-        raise BadInput(f"an opponent is {styles} or the spec of a model, got {shown(opponent)} ({error})") from error
+        raise BadInput(f"an opponent is {styles} or the spec of a model, got {opponent!r:.80} ({error})") from error
 
 
 @lru_cache(maxsize=16)

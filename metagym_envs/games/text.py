@@ -11,6 +11,9 @@ from metagym.families import Cleaned, clean_command
 MAX_CHARS = 200
 """Longest command."""
 
+FORBIDDEN = "[]"
+"""A move that no game allows."""
+
 INSTRUCTIONS = (
     "You play a game. Its rules and the form of a move stand in the first text. A move is written in square brackets, "
     "for example [4], [A C] or [up]; one move at a time. Two moves in a row that the rules forbid lose the game."

@@ -9,8 +9,8 @@ from metagym.chat.types import Request
 from metagym.episodes import Status
 from metagym.errors import BadInput, SpecError
 from metagym.playing import play
+from metagym.playing.rival import TRIES, Rival, RivalSeat
 from metagym_envs.games import Games
-from metagym_envs.games.rivals import FORBIDDEN_MOVE, TRIES, Rival, RivalSeat
 
 ASKED: list[Request] = []
 
@@ -75,8 +75,8 @@ def test_the_rival_is_asked_as_the_actor_is() -> None:
 
 
 def test_answers_without_a_command_become_a_forbidden_move() -> None:
-    seat = RivalSeat(Rival(f"python:{__name__}:silent"), 0)
-    assert seat.move("Your turn.", ("[1]",)) == FORBIDDEN_MOVE
+    seat = RivalSeat(Rival(f"python:{__name__}:silent"), 0, "Play.", forbidden="[]")
+    assert seat.move("Your turn.", ("[1]",)) == "[]"
     assert len(ASKED) == TRIES and len({request.seed for request in ASKED}) == TRIES
     episodes = play(list(games("silent").task_set("test"))[:2], first_legal, family=games("silent"))
     assert all(e.success for e in episodes)  # two such moves in a row lose the game

@@ -1,28 +1,26 @@
-"""A chat model in the other seat, asked in the very way in which the actor is.
+"""A chat model in another seat of an environment, asked in the very way in which the actor is.
 
 It gets the same instructions, the same texts and the same lists of legal moves as the actor, and its commands go
-through the same cleaning rule. Its calls wait in the thread of the game; they run on MetaGym's own event loop.
+through the same cleaning rule. Its calls wait in the thread of the environment; they run on MetaGym's own event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from metagym.chat import load
 from metagym.chat.specs import parse_spec
 from metagym.chat.types import ChatModel
-from metagym.errors import HostError
+from metagym.errors import BadInput, HostError, SpecError
+from metagym.families import Cleaned, clean_command
 from metagym.playing import sync
 from metagym.playing.actor import LINES, ActorSettings, Conversation
 from metagym.seeding import derive
-from metagym_envs.games.text import INSTRUCTIONS, clean
 
 TRIES = 3
 """Answers without a command before the rival's move counts as one that the rules forbid."""
-
-FORBIDDEN_MOVE = "[]"
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,10 @@ class Rival:
         Raises:
             SpecError, BadInput: One is not usable.
         """
-        parse_spec(self.spec)
+        if not isinstance(self.spec, str):
+            raise SpecError(f"a rival is named by the spec of a model, got {type(self.spec).__name__}")
+        if parse_spec(self.spec).scheme in ("rules", "random"):
+            raise BadInput(f"a rival is a chat model, and {self.spec!r} is a stand-in of the actor's seat")
         self.settings()
 
     def settings(self) -> ActorSettings:
@@ -54,16 +55,27 @@ class Rival:
 
 
 class RivalSeat:
-    """One game of a rival.
+    """One episode of a rival.
 
     Args:
         rival: Who it is.
-        seed: Of its samples in this game.
+        seed: Of its samples in this episode.
+        instructions: The family's paragraph on the world and its commands.
+        clean: The family's cleaning rule.
+        forbidden: What `move` gives after `TRIES` answers without a command: a move that the rules forbid.
     """
 
-    def __init__(self, rival: Rival, seed: int) -> None:
+    def __init__(
+        self,
+        rival: Rival,
+        seed: int,
+        instructions: str,
+        clean: Callable[[str, Sequence[str] | None], Cleaned] = clean_command,
+        forbidden: str = "",
+    ) -> None:
         self._model = _model(rival.spec)
-        self._conversation = Conversation("", INSTRUCTIONS, rival.settings(), LINES.ask)
+        self._conversation = Conversation("", instructions, rival.settings(), LINES.ask)
+        self._clean, self._forbidden = clean, forbidden
         self._seed, self._asked = seed, 0
 
     def move(self, text: str, legal: Sequence[str] | None) -> str:
@@ -71,32 +83,31 @@ class RivalSeat:
 
         Args:
             text: What its seat reads.
-            legal: The legal moves, where the game lists them.
+            legal: The legal moves, where the environment lists them.
 
         Returns:
-            A move in square brackets; one that the rules forbid after `TRIES` answers without any.
+            A cleaned command.
 
         Raises:
-            HostError: The game runs in the thread of the event loop, which cannot wait for the model.
+            HostError: The environment runs in the thread of the event loop, which cannot wait for the model.
             ChatError: The model failed.
         """
         for _ in range(TRIES):
             self._conversation.observe(text, legal)
             request = self._conversation.request(derive(self._seed, "rival", self._asked), legal)
             self._asked += 1
-            try:
-                reply = sync.run(self._model.chat(request))
-            except RuntimeError as error:
-                raise HostError("a model in the other seat needs hosts='thread' or 'process', not 'inline'") from error
+            if sync.inside():
+                raise HostError("a model in the other seat needs hosts='thread' or 'process', not 'inline'")
+            reply = sync.run(self._model.chat(request))
             self._conversation.answer(reply.text)
-            command = clean(LINES.read(reply, legal), legal).command if reply.text is not None else ""
+            command = self._clean(LINES.read(reply, legal), legal).command if reply.text is not None else ""
             if command:
                 return command
             text = LINES.absent
-        return FORBIDDEN_MOVE
+        return self._forbidden
 
 
 @lru_cache(maxsize=8)
 def _model(spec: str) -> ChatModel:
-    """One model for all games of a process."""
+    """One model for all episodes of a process."""
     return load(spec, seat="rival")
