@@ -173,17 +173,17 @@ def test_the_skill_bank_is_measured_with_each_embedder_that_is_there() -> None:
 
 
 def test_the_capacity_model_is_held_against_simulations_and_real_runs() -> None:
-    report = capacity.report(seeds=(1,), episodes=60, crowds=(1, 8), real_episodes=40)
+    report = capacity.report(seeds=(1,), episodes=40, crowds=(1, 8), real_episodes=10)
     finite(report, positive=False)
     assert len(report.details["rows"]) == 2 * len(capacity.CASES)
-    assert report.figures[0].value < 25  # a tenth of the episodes of the real thing: an order, not a bound
+    assert report.figures[0].value < 30  # few episodes: an order, not a bound
 
 
 @pytest.mark.parametrize("crowd", [1, 3])
 def test_a_simulated_server_gives_every_stream_its_share(crowd: int) -> None:
     server = capacity._Shared(2.0)
-    for number in range(crowd):
-        server.streams.append((1.0, number, number))
+    for stream in range(crowd):
+        server.streams.append((1.0, stream, stream))
     assert server.ends() == pytest.approx(max(1.0, crowd / 2))
 
 
