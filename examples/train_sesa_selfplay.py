@@ -18,7 +18,6 @@ reward.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -214,16 +213,15 @@ def write_manifest(
     given: argparse.Namespace, out: Path, planned: plan.Plan, servers: Sequence[Mapping[str, Any]]
 ) -> None:
     """What is run, and the configuration that every server has now; written again where a run goes on."""
-    from metagym.runs.folder import MANIFEST, base_manifest, write_atomically
-    from metagym.strictjson import plain_json
+    from metagym.runs.folder import base_manifest
+    from metagym.runs.folder import write_manifest as written
     from metagym_trainers.servers import recorded
 
     settings = {name: str(value) if isinstance(value, Path) else value for name, value in vars(given).items()}
     told = {f"{name}_server": recorded(getattr(given, name)) for name in SEATS}
     manifest = {**base_manifest(), "kind": "train-sesa", "model": planned.model, "settings": settings}
     manifest["environment"] = {**manifest["environment"], "servers": list(servers), **told}
-    text = json.dumps(plain_json(manifest, "manifest"), indent=1, sort_keys=True, ensure_ascii=False)
-    write_atomically(out / MANIFEST, text + "\n")
+    written(out, manifest)
 
 
 def _without_steps(settings: dict[str, Any], given: argparse.Namespace) -> dict[str, Any]:

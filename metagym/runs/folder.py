@@ -260,6 +260,16 @@ def manifest_differences(old: Any, new: Any, prefix: str = "") -> Iterator[tuple
         yield prefix, old, new
 
 
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Writes the manifest of a run whose records are kept in another way than `RunFolder`'s.
+
+    Raises:
+        StoreError: As `write_atomically`.
+        BadInput: The manifest is no JSON, or holds what looks like a secret.
+    """
+    write_atomically(folder / MANIFEST, _pretty(_checked(manifest)))
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Writes a UTF-8 file so that readers see the old or the new one and never a part.
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -133,6 +134,23 @@ def test_a_killed_run_is_resumed_and_ends_as_an_uninterrupted_one(tmp_path: Path
     assert (parts / "generations.jsonl").read_text() == (whole / "generations.jsonl").read_text()
     tables = [re.sub("seconds of this process: .*", "", (out / "evaluation.md").read_text()) for out in (whole, parts)]
     assert tables[0] == tables[1]
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_batch_and_go_on_from_a_checkpoint_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    launch = [str(Path(sys.executable).with_name("accelerate")), "launch", "--cpu", "--num_processes", "2"]
+    launch += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", str(SCRIPT), "--tiny"]
+    out, environment = tmp_path / "run", {**os.environ, "OMP_NUM_THREADS": "1"}
+    steps = ["--max-steps", "4", "--save-steps", "2", "--out", str(out)]
+    subprocess.run([*launch, *steps], env=environment, check=True, capture_output=True)
+    whole = (out / "generations.jsonl").read_text()
+    assert whole.count("\n") == 4
+    shutil.rmtree(out / "checkpoints" / "checkpoint-4")  # as if it had been killed after step 3
+    records = (out / "records.jsonl").read_text().splitlines(keepends=True)
+    (out / "records.jsonl").write_text("".join(line for line in records if "eval/trained" not in line))
+    subprocess.run([*launch, *steps, "--resume"], env=environment, check=True, capture_output=True)
+    assert (out / "generations.jsonl").read_text() == whole
+    assert (out / "records.jsonl").read_text() == "".join(records), "and the trained model is the same"
 
 
 @pytest.mark.slow
