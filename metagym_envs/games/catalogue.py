@@ -170,7 +170,7 @@ OUT: Mapping[str, str] = {
     "LeducHoldem": "a raise costs who calls it more than who made it, and the order of moves in its texts varies",
     "PegJump": "its table of jumps lacks jumps of the board and has some across no line",
     "QuantumTicTacToe": "at a collapse marks vanish, and entangled ones are left open, against its own rules",
-    "RushHour": "it prints to the terminal, has no limit of turns, and may deal a board that cannot be solved",
+    "RushHour": "it prints to the terminal and has no limit of turns, so that a game may never end",
     "Santorini": "nobody loses by forbidden moves, so that a game may never end",
     "Set": "one card named three times is paid as a set, and there is no solved game",
     "SpiteAndMalice": "a player may draw for good, and one with an empty hand has no other way to go on",
