@@ -62,8 +62,8 @@ def rows(episodes: int, steps: int) -> list[tuple[str, Any]]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The command, serving a folder; gives the address of the first page."""
+def served(folder: Path) -> Iterator[tuple[str, int]]:
+    """The command, serving a folder; gives the address of the first page and the number of the process."""
     command = [sys.executable, "-m", "metagym", "view", str(folder), "--no-open"]
     process = subprocess.Popen(
         command,
@@ -75,10 +75,16 @@ def served(folder: Path) -> Iterator[str]:
     try:
         assert process.stdout is not None
         process.stdout.readline()
-        yield process.stdout.readline().split()[1].rstrip("/")
+        yield process.stdout.readline().split()[1].rstrip("/"), process.pid
     finally:
         process.terminate()
         process.communicate()
+
+
+def cpu_seconds(process: int) -> float:
+    """CPU time that a process has used so far (Linux)."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def report(repeats: int = 7, episodes: int = 10_000, steps: int = 20) -> Report:
@@ -89,7 +95,7 @@ def report(repeats: int = 7, episodes: int = 10_000, steps: int = 20) -> Report:
 
     if find() is None:
         raise MissingExtra("no Chromium is installed (Debian: apt-get install chromium)")
-    times: dict[str, list[float]] = {name: [] for name in ("list", "list again", "overview", "figures", "runs")}
+    times: dict[str, list[float]] = {name: [] for name in ("list", "list again", "overview", "figures", "runs", "cpu")}
     with tempfile.TemporaryDirectory() as place, Browser(Path(place)) as browser:
         folder = Path(place) / "runs"
         write_run(folder / "run", rows(episodes, steps))
@@ -101,10 +107,10 @@ def report(repeats: int = 7, episodes: int = 10_000, steps: int = 20) -> Report:
                 ("overview", f"/run/{run.id}", f"{episodes:,}"),
                 ("runs", "/", f"{episodes:,}"),
             ):
-                with served(folder) as address:
+                with served(folder) as (address, process):
                     page = browser.page()
                     page.send("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
-                    started = time.time()
+                    started, used = time.time(), cpu_seconds(process)
                     page.open(address + target)
                     seen = page.wait("window.drawnAt" if name == "overview" else "window.readyAt")
                     times[name].append(seen / 1e3 - started)
@@ -112,12 +118,14 @@ def report(repeats: int = 7, episodes: int = 10_000, steps: int = 20) -> Report:
                     if name == "overview":
                         times["figures"].append(page.wait("window.readyAt") / 1e3 - started)
                     if name == "list":
+                        times["cpu"].append(cpu_seconds(process) - used)
                         started = time.time()
                         page.open(address + target)
                         times["list again"].append(page.wait("window.readyAt") / 1e3 - started)
                     page.send("Page.close")
     figures = [
         at_most(2, f"list of {episodes:,} episodes, nothing read before", times["list"], "s"),
+        told("CPU time of the server for it", times["cpu"], "s", "what a busy machine stretches"),
         at_most(2, "the same page again", times["list again"], "s"),
         at_most(2, "list of runs with this one, nothing read before", times["runs"], "s"),
         at_most(2, "overview of the run with its tables, nothing read before", times["overview"], "s"),

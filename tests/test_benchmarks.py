@@ -109,7 +109,7 @@ def test_the_viewer_is_measured_in_a_browser() -> None:
     found()  # or the test is skipped
     report = viewer.report(repeats=1, episodes=40, steps=2)
     finite(report)
-    assert len(report.figures) == 5
+    assert len(report.figures) == 6
 
 
 def test_figures_are_medians_with_quartiles_held_against_their_bounds() -> None:
