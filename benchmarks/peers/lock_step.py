@@ -133,7 +133,7 @@ def play_ours(
 def measure(tiny: bool) -> list[Contest]:
     """Batches of the paper's size and of sixteen."""
     family = ALFWorld(engine="native", data="generated")
-    steps, median, repeats = (3, 0.002, 2) if tiny else (25, 0.03, 6)
+    steps, median, repeats = (3, 0.002, 2) if tiny else (25, 0.02, 7)
     return [_batch(family, size, steps, median, repeats) for size in ((2,) if tiny else (5, 16))]
 
 

@@ -73,7 +73,7 @@ def measure(tiny: bool) -> list[Contest]:
     sys.path.insert(0, str(PLUGINS))
     os.environ["METAGYM_PEER_KEY"] = "none"
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where uv lies
-    count, width, turns = (2, 2, 2) if tiny else (3, 3, 3)
+    count, width, turns = (2, 2, 2) if tiny else (2, 2, 3)
     with tempfile.TemporaryDirectory() as name, guesses.served() as address:
         spec = f"openai:fake?base_url={address}"  # a client is made in each repetition, as theirs is
         return [
