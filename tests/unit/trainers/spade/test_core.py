@@ -18,7 +18,7 @@ from metagym.spade.validation import ValidationSettings
 from metagym_trainers.convert import rollout_columns
 from metagym_trainers.spade import Generation, SpadeCore, SpadeTraining
 from metagym_trainers.spade.records import Records, line_of
-from metagym_trainers.spade.rows import weighable
+from metagym_trainers.spade.rows import PLAIN, play_rows, weighable
 from metagym_trainers.tiny import locks, twins
 from tests.unit.trainers.spade.locksmith import Locksmith, bound, core, mixed, pins, tokenizer, training
 
@@ -136,6 +136,22 @@ def test_an_infrastructure_failure_is_unscored_and_a_lost_lock_is_a_number() -> 
     rewards = [row.reward for row in rows_of(found, "agent")]
     assert rewards.count(None) == found.metrics["spade/failed_plays"] == 1.0
     assert 0.0 <= min(reward for reward in rewards if reward is not None) < 1.0
+
+
+def test_a_play_that_failed_after_some_words_is_silenced_and_its_words_are_not_trained() -> None:
+    made = bound(Locksmith(pins(2)))
+    [played] = {id(slot.played): slot.played for slot in one(made).slots if slot.played is not None}.values()
+    first, *others = played.outcomes
+    lost = replace(first, ret=None, success=None, failure="agent_error")
+    groups = [
+        play_rows(replace(played, outcomes=(outcome, *others)), made._booth.plays, PLAIN, 0, made.training, 0)
+        for outcome in (first, lost)
+    ]
+    whole, silent = ([row for group in found for row in group] for found in groups)
+    [place] = [at for at, (row, other) in enumerate(zip(whole, silent, strict=True)) if row != other]
+    assert whole[place].reward is not None and any(whole[place].mask)
+    assert silent[place].reward is None and not any(silent[place].mask)
+    assert silent[place].completion_ids == whole[place].completion_ids
 
 
 def test_a_policy_that_fails_in_most_designs_ends_the_run_and_nothing_is_remembered() -> None:
