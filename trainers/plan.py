@@ -166,8 +166,12 @@ class Plan:
             lines += _table(("challenger's rows per generation", other.groups * other.generations))
         lines += ["", f"memory of one training GPU, GiB (estimate; {_words(self)})"]
         lines += _table(*((name, f"{size / GIB:,.1f}") for name, size in self.memory.parts.items()))
-        verdict = "fits" if self.memory.total <= self.gpu_gib * GIB else "does NOT fit"
-        lines += _table(("sum", f"{self.memory.total / GIB:,.1f}: {verdict} {self.gpu_gib:g} GiB"))
+        verdict = f"fits {self.gpu_gib:g} GiB"
+        if self.memory.total > self.gpu_gib * GIB:
+            others = "" if self.lora else "--lora, "
+            others += "" if isinstance(preset, SesaPreset) else "more GPUs (--gpus), "
+            verdict = f"does NOT fit {self.gpu_gib:g} GiB: take {others}or a larger GPU (--gpu-gib)"
+        lines += _table(("sum", f"{self.memory.total / GIB:,.1f}: {verdict}"))
         lines += ["", "tokens, at most"]
         lines += _table(
             ("sampled by the policy per generation", f"{geometry.rows * recipe.max_completion:,}"),
