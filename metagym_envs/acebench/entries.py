@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from metagym.errors import BadInput, NoTasks
 from metagym.tasks import Task, TaskSet
@@ -15,6 +15,9 @@ from metagym_envs.acebench.checkout import checkout, data_file
 
 FAMILY, SPLIT = "ACEBench", "test"
 KINDS = ("multi_step", "multi_turn")
+
+
+Gold: TypeAlias = tuple[dict[str, Mapping[str, Any]], dict[str, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Entry:
         classes: Back ends, in the order in which calls reach them.
         gold: By class, what its attributes are at the end.
         renamed: Gold names that are no class, and the class that is meant: the official scorer skips these.
+        unknown: Gold names that mean no class of the task: its gold state cannot be reached.
         unjudged: Back ends of which the gold state says nothing.
         milestones: One or several lists of calls, as they are written in the data.
     """
@@ -42,6 +46,7 @@ class Entry:
     classes: tuple[str, ...]
     gold: Mapping[str, Mapping[str, Any]]
     renamed: Mapping[str, str]
+    unknown: tuple[str, ...]
     unjudged: tuple[str, ...]
     milestones: tuple[tuple[str, ...], ...]
 
@@ -95,7 +100,7 @@ def _entry(kind: str, row: dict[str, Any], answers: Mapping[str, Any], where: st
         isinstance(classes, list) and bool(classes) and all(isinstance(c, str) and c.isidentifier() for c in classes)
     )
     _needs(named, where, "'involved_classes' is a list of names of classes")
-    gold, renamed = _gold(answer.get("ground_truth"), classes, f"{answers_at}, {id_}")
+    gold, renamed, unknown = _gold(answer.get("ground_truth"), classes, f"{answers_at}, {id_}")
     return Entry(
         kind=kind,
         id=id_,
@@ -105,13 +110,14 @@ def _entry(kind: str, row: dict[str, Any], answers: Mapping[str, Any], where: st
         classes=tuple(classes),
         gold=gold,
         renamed=renamed,
+        unknown=unknown,
         unjudged=tuple(name for name in classes if name not in gold),
         milestones=_milestones(answer.get("mile_stone"), f"{answers_at}, {id_}"),
     )
 
 
-def _gold(raw: Any, classes: Sequence[str], where: str) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
-    """The gold state by class, and which names had to be made good."""
+def _gold(raw: Any, classes: Sequence[str], where: str) -> Gold:
+    """The gold state by class, which names had to be made good, and which mean nothing."""
     parts = raw if isinstance(raw, list) else [raw]
     _needs(
         bool(parts) and all(isinstance(part, dict) and part for part in parts),
@@ -120,16 +126,18 @@ def _gold(raw: Any, classes: Sequence[str], where: str) -> tuple[dict[str, Mappi
     )
     gold: dict[str, Mapping[str, Any]] = {}
     renamed: dict[str, str] = {}
+    unknown: list[str] = []
     for name, state in ((name, state) for part in parts for name, state in part.items()):
         _needs(isinstance(state, dict), where, f"the gold state of {name} is an object")
         known = resolve(name, classes)
         if known is None:
-            raise BadInput(f"{where}: the gold state names the class {name!r}, and the task has {', '.join(classes)}")
+            unknown.append(name)
+            continue
         _needs(known not in gold, where, f"the gold state names {known} twice")
         gold[known] = state
         if known != name:
             renamed[name] = known
-    return gold, renamed
+    return gold, renamed, tuple(unknown)
 
 
 def resolve(name: str, classes: Sequence[str]) -> str | None:

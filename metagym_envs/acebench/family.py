@@ -63,7 +63,7 @@ def ACEBench(
 
     Returns:
         The family. Its one split is ``test``; its `versions` name the user, the digest of the checkout, and gold
-        classes whose names had to be made good.
+        classes whose names had to be made good or mean nothing.
 
     Raises:
         BadInput: A setting is not usable, the checkout is none, or its data are not usable.
@@ -79,6 +79,7 @@ def ACEBench(
     who = label(user)  # a spec that cannot be read is told now
     found = {kind: entries.entries(path, kind) for kind in entries.KINDS}
     renamed = {one.id: dict(one.renamed) for kind in entries.KINDS for one in found[kind] if one.renamed}
+    unknown = {one.id: list(one.unknown) for kind in entries.KINDS for one in found[kind] if one.unknown}
     return Family(
         name=entries.FAMILY,
         tasks=_Tasks(path),
@@ -99,6 +100,7 @@ def ACEBench(
             "turns": turns,
             "prompts": prompts.source(path),
             "renamed_classes": renamed,
+            "unknown_classes": unknown,
             "scorer": "final state and milestones, strict class names",
         },
         options={

@@ -41,9 +41,14 @@ def state_faults(
     Args:
         entry: The task.
         state: By class, its attributes.
-        skip: Classes that the official scorer leaves out, by their gold name.
+        skip: Classes that the official scorer leaves out, by their gold name; it leaves out unknown ones too. None: see
+            everything.
     """
-    faults = []
+    faults = (
+        []
+        if skip is not None
+        else [f"the gold state names {name}, which is no class of the task" for name in entry.unknown]
+    )
     for name, gold in entry.gold.items():
         if name in (skip or {}).values():
             continue

@@ -17,6 +17,7 @@ from metagym.tasks import Task
 from metagym_envs.acebench import judging, prompts, sample
 from metagym_envs.acebench.checkout import back_end, checkout, constant, digest
 from metagym_envs.acebench.entries import entries, entry_of, identity, resolve, task_set
+from metagym_envs.acebench.family import ACEBench
 from tests.envs.acebench.conftest import edited
 
 STEP, TURN = "data_agent_multi_step.json", "data_agent_multi_turn.json"
@@ -60,7 +61,6 @@ def test_no_gold_class_is_skipped() -> None:
         (STEP, {"id": "agent_multi_step_99"}, "there is no answer to the id 'agent_multi_step_99'"),
         (STEP, {"function": None}, "'function' is a list of documents"),
         (f"possible_answer/{STEP}", {"ground_truth": []}, "'ground_truth' is a list of states"),
-        (f"possible_answer/{STEP}", {"ground_truth": [{"Calendar": {}}]}, "the gold state names the class 'Calendar'"),
         (f"possible_answer/{STEP}", {"ground_truth": [{"BaseApi": {}}, {"BaseAPI": {}}]}, "names BaseApi twice"),
         (f"possible_answer/{STEP}", {"mile_stone": None}, "'mile_stone' is a list"),
         (f"possible_answer/{STEP}", {"mile_stone": [["a"], "b"]}, "milestones are texts"),
@@ -142,6 +142,17 @@ def test_a_task_knows_its_entry_and_refuses_other_data(checked_out: Callable[...
     with pytest.raises(BadInput, match="is of other data"):
         entry_of(other, tasks[0])
     assert entry_of(other, Task.from_json(tasks[1].to_json())) == entries("sample", "multi_step")[1]
+
+
+def test_an_unknown_gold_class_is_named_and_never_skipped(checked_out: Callable[..., str]) -> None:
+    gold = [{"BaseApi": {"wifi": True, "logged_in": True}}, {"Calendar": {"days": []}}]
+    path = checked_out(edited(f"possible_answer/{STEP}", 1, ground_truth=gold))
+    found = entries(path, "multi_step")[1]
+    assert (found.unknown, found.unjudged, found.renamed) == (("Calendar",), ("ReminderApi",), {})
+    reached = {"BaseApi": {"wifi": True, "logged_in": True}, "ReminderApi": {"reminder_list": {}}}
+    assert judging.state_faults(found, reached) == ["the gold state names Calendar, which is no class of the task"]
+    assert judging.state_faults(found, reached, skip=found.renamed) == []  # the official scorer does not see it
+    assert ACEBench(path=path).versions["unknown_classes"] == {"agent_multi_step_1": ["Calendar"]}
 
 
 # --- scoring
