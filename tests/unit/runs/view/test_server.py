@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from metagym.errors import BadInput, RunError
+from metagym.runs.evals_results import load_evals
 from metagym.runs.folder import RECORDS, RunFolder
 from metagym.runs.results import load_results
 from metagym.runs.sesa_results import load_sesa
@@ -33,7 +34,8 @@ def addresses(server: ViewServer, folder: Path) -> list[str]:
     for name, id_ in run.items():
         found += [f"/run/{id_}", f"/run/{id_}/episodes", f"/run/{id_}/episode/0", f"/api/run/{id_}/episodes"]
         found += [f"/api/run/{id_}/state", f"/api/run/{id_}/notices", f"/api/run/{id_}/figures"]
-        found += [f"/figure/{id_}/0.svg"]
+        if name != "eval":
+            found.append(f"/figure/{id_}/0.svg")
         if name in ("one", "deep/er/two", "arms"):
             found.append(f"/run/{id_}/prompts")
     found += [f"/run/{run['spade']}/{rest}" for rest in ("lineage", "refused", f"program/{program}")]
@@ -129,7 +131,7 @@ def test_no_address_reaches_anything_else(server, target):
 def test_the_runs_are_listed_with_what_they_are(server):
     told = data(server, "/api/runs")
     rows = {row["cells"][0]["t"]: row for row in told["rows"]}
-    assert set(rows) == {"one", "deep/er/two", "arms", "spade", "sesa", "sesa-eval"} and told["reading"] is None
+    assert set(rows) == {"one", "deep/er/two", "arms", "spade", "sesa", "sesa-eval", "eval"} and told["reading"] is None
     assert [cell if isinstance(cell, str) else cell["t"] for cell in rows["one"]["cells"][1:]] == [
         "ict", "ended", "Toy", "rules", "145", load_results_point(server, "one")
     ]  # fmt: skip
@@ -212,6 +214,19 @@ def test_the_overview_tells_the_figures_of_the_report(server):
     assert status == 200 and headers["Content-Type"] == "image/svg+xml" and b"<script" not in svg
     assert b"prefers-color-scheme: dark" in svg and b"xmlns=" in svg.split(b">")[0]
     assert "Scripted stand-ins" in data(server, f"/api/run/{run['one']}/notices")["notices"][0]
+
+
+def test_an_evaluation_tells_models_against_benchmarks_and_leads_to_their_episodes(server, folder):
+    results, run = load_evals(folder / "eval"), ids(server.catalogue)["eval"]
+    text = page(server, f"/run/{run}")
+    for score in results.scores:
+        query = f"arm={score.entrant.name}&phase={score.benchmark.name}"
+        assert f'href="/run/{run}/episodes?{query.replace("&", "&amp;")}">{score.measures.avg.point()}</a>' in text
+        assert data(server, f"/api/run/{run}/episodes?{query}")["total"] == len(score.episodes) > 0
+    assert data(server, f"/api/run/{run}/notices")["notices"] == list(results.notices)
+    listed = {row["cells"][0]["t"]: row["cells"] for row in data(server, "/api/runs?kind=eval")["rows"]}
+    assert listed["eval"][6] == {"t": "-", "s": "2 arms"}
+    assert "it is an evaluation, measured once" in page(server, f"/compare?runs={run}")
 
 
 def test_cards_tell_versions_uses_and_events(server, folder):
