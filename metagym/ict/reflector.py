@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -112,7 +112,11 @@ def prompt_in(text: str) -> str | None:
 
     A code fence around the whole of it is taken off; nothing else is changed.
     """
-    headings = list(_SECTION.finditer(text))
+    return _prompt_after(text, list(_SECTION.finditer(text)))
+
+
+def _prompt_after(text: str, headings: Sequence[re.Match[str]]) -> str | None:
+    """What follows the last of the headings; None without one."""
     if not headings:
         return None
     prompt = text[headings[-1].end() :].strip()
@@ -134,9 +138,10 @@ def reflection_of(reply: Reply, current: str) -> Reflection:
     if reply.text is None:
         outcome: Outcome = {"length": "cut", "refused": "refused", "empty": "empty"}.get(reply.absence or "", "error")  # type: ignore[assignment]
         return kept(outcome, reply.cause or f"the model gave no text ({reply.absence})")
-    prompt = prompt_in(reply.text)
-    heading = _SECTION.search(reply.text)
-    analysis = _ANALYSIS.sub("", reply.text[: heading.start()] if heading else reply.text, count=1).strip()
+    headings = list(_SECTION.finditer(reply.text))
+    prompt = _prompt_after(reply.text, headings)
+    before = reply.text[: headings[0].start()] if headings else reply.text
+    analysis = _ANALYSIS.sub("", before, count=1).strip()
     if reply.cut:
         return kept("cut", "the reply ended at the token limit; a prompt cut in the middle is not used", analysis)
     if prompt is None:

@@ -7,15 +7,13 @@ change nothing when it is deployed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from metagym.chat.types import Reply
 from metagym.ict.reflector import Outcome, reflection_of
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What a completion says.
 
     Attributes:

@@ -34,8 +34,7 @@ CACHED = 100_000
 """Replays that are remembered, the oldest forgotten first; one takes about 500 bytes."""
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(NamedTuple):
     """What came of one candidate on one batch. A remembered one is as rich as a fresh one.
 
     Attributes:
