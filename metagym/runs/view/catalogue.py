@@ -168,7 +168,7 @@ class Run:
             return stats.success_estimate(row.episode for row in rows if row.phase == "solver"), "all rounds"
         arms = {row.arm for row in rows}
         if len(arms) > 1:
-            return unmeasured, f"{len(arms)} arms"
+            return unmeasured, f"{len(arms)} {'models' if self.kind == 'eval' else 'arms'}"
         if self.kind == "eval" and len(sets := {row.phase for row in rows}) > 1:
             return unmeasured, f"{len(sets)} benchmarks"
         phase = EVAL if any(row.phase == EVAL for row in rows) else BATCH

@@ -72,7 +72,7 @@ def run_page(catalogue: Catalogue, run: Run, query: Query) -> str:
         if run.records.reading is None:
             shown = _values(run)
     except MetaGymError as error:
-        trouble = "" if run.fault else visible(sentence(error, run), 600)
+        trouble = "" if run.problems else visible(sentence(error, run), 600)  # else it stands above the page
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         trouble = visible(f"this run's manifest or records are none of a {run.kind} run ({error!r})", 600)
     manifest = shown_manifest(run.manifest) if run.manifest else ""

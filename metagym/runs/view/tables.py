@@ -46,6 +46,10 @@ def eval_table(run: Run) -> dict[str, Any]:
             )
         rows.append({"name": visible(entrant.name, 80), "model": visible(entrant.model, 160), "cells": cells})
     return {
+        "facts": [
+            ("suite", visible(results.suite, 80)),
+            ("MetaGym", visible(str(run.manifest.get("metagym", "-")), 40)),
+        ],
         "eval_title": visible(results.title, 120),
         "columns": [
             {

@@ -225,7 +225,7 @@ def test_an_evaluation_tells_models_against_benchmarks_and_leads_to_their_episod
         assert data(server, f"/api/run/{run}/episodes?{query}")["total"] == len(score.episodes) > 0
     assert data(server, f"/api/run/{run}/notices")["notices"] == list(results.notices)
     listed = {row["cells"][0]["t"]: row["cells"] for row in data(server, "/api/runs?kind=eval")["rows"]}
-    assert listed["eval"][6] == {"t": "-", "s": "2 arms"}
+    assert listed["eval"][6] == {"t": "-", "s": "2 models"}
     assert "it is an evaluation, measured once" in page(server, f"/compare?runs={run}")
 
 
