@@ -219,8 +219,8 @@ class Balanced:
             return
         meeting = self._meeting
         if meeting is None or meeting.done() or meeting.get_loop() is not asyncio.get_running_loop():
-            self._meeting = asyncio.ensure_future(self._introduce())
-        await asyncio.shield(self._meeting)
+            meeting = self._meeting = asyncio.ensure_future(self._introduce())
+        await asyncio.shield(meeting)
 
     async def _introduce(self) -> None:
         for place in self._places:

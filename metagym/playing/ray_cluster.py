@@ -252,7 +252,7 @@ def _loopback(held: bool) -> Iterator[None]:
     Ray (2.60) replaces 127.0.0.1 by the address that other machines reach, binds its servers to all interfaces then,
     and has no setting against it; where the address is 127.0.0.1 all of its servers bind to loopback alone.
     """
-    services = require("ray._private.services", "ray")
+    services: Any = require("ray._private.services", "ray")
     found = services.get_node_ip_address
     if held:
         services.get_node_ip_address = lambda *_, **__: LOOPBACK

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.util
 import os
 import pickle
 import platform
 from collections.abc import Mapping
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import metagym
 from metagym.errors import HostError
+from metagym.extras import DISTRIBUTION
 from metagym.playing.hosts import Host, HostPool, LocalPool
 from metagym.playing.processes import ProcessPool
 from metagym.playing.worker import plain
@@ -28,19 +30,29 @@ if TYPE_CHECKING:
     from metagym.sandbox import AsyncProgram
 
 
+PACKAGES = ("metagym", "metagym_envs", "metagym_wrappers")
+
+
 @cache
 def code_digest() -> str:
     """A digest of this installation's own modules: nodes with other code would write other records."""
     digest = hashlib.sha256()
-    root = Path(metagym.__file__).parent
-    for file in sorted(root.rglob("*.py")):
-        digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for package in PACKAGES:
+        found = importlib.util.find_spec(package)  # which imports nothing
+        for folder in (found.submodule_search_locations or ()) if found is not None else ():
+            for file in sorted(Path(folder).rglob("*.py")):
+                name = file.relative_to(folder).as_posix()
+                digest.update(f"{package}/{name}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def facts() -> dict[str, str]:
     """What must be equal on every node: Python, MetaGym, and the digest of its code."""
-    return {"python": platform.python_version(), "metagym": metagym.__version__, "code": code_digest()}
+    try:
+        version = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:  # a checkout on the path: its digest tells it apart
+        version = "not installed"
+    return {"python": platform.python_version(), "metagym": version, "code": code_digest()}
 
 
 def packed(call: Any, *parts: Any) -> bytes:
