@@ -85,7 +85,7 @@ def measure(tiny: bool) -> list[Contest]:
                 },
                 [
                     Line(
-                        "verifiers: 0.4, run_eval",
+                        "verifiers: 0.4, run_eval (agents as processes)",
                         "metagym.play",
                         "verifiers 0.4",
                         "theirs runs any agent program, each segment in a process",
