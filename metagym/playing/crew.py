@@ -112,9 +112,10 @@ class Crew:
     async def close(self) -> None:
         """Ends every worker."""
         self._closed = True
-        for task in list(self._hiring):
+        tasks = [*self._hiring, *([self._starting] if self._starting is not None else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._hiring, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         workers = list(self._busy)
         self._busy.clear()
         self._tell()

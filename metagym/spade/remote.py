@@ -8,12 +8,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from metagym.errors import BadInput, HostError
+from metagym.errors import BadInput, DeadlineExceeded, HostError, NodeLost
 from metagym.playing.crew import Worker
 from metagym.playing.remote import GRACE_SECONDS, RemotePool
 from metagym.sandbox import Limits, SandboxPool
 from metagym.sandbox.operations import Ask, Operation, Reset, Step
-from metagym.spade.hosts import Stage, stage_of
+from metagym.spade.hosts import AT_ONCE, Stage, stage_of
 from metagym.spade.program import EnvProgram
 
 
@@ -69,7 +69,12 @@ class RemoteProgram:
 
     async def _one(self, operation: Operation) -> Any:
         assert self._worker is not None
-        return await self._pool.call(self._worker, "program", self._number, operation)
+        limits = self._limits or Limits()  # all sessions of a program may be before this call
+        limit = GRACE_SECONDS + (AT_ONCE + 1) * limits.call_s + limits.load_s
+        try:
+            return await self._pool.call(self._worker, "program", self._number, operation, limit=limit)
+        except DeadlineExceeded as error:  # not the program's: the sandbox ends those, and says so
+            raise NodeLost(str(error)) from error
 
 
 def staged_on(pool: RemotePool) -> Callable[..., AbstractAsyncContextManager[Stage]]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ import pytest
 
 from metagym import Episode
 from metagym.chat import Request, load, scripted
+from metagym.episodes import Status
 from metagym.errors import BadInput, ClusterError, MissingExtra
 from metagym.families import load_family
+from metagym.playing import ray_cluster
 from metagym.playing.ray_cluster import _loopback, check_facts, ray_pool
-from metagym.playing.runner import play_async
+from metagym.playing.runner import PlaySettings, play_async
 from metagym.playing.station import facts
+from tests.support.worlds import GuessEnv, family_of
 
 slow = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,6 +65,25 @@ def test_a_node_of_another_version_is_named(name: str, words: str) -> None:
     with pytest.raises(ClusterError, match=f"node node-7 has .*{words}.*the driver {facts()[name]}"):
         check_facts(told)
     check_facts({**facts(), "host": "node-7"})
+
+
+def test_another_version_of_ray_is_told_in_rays_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
+
+    def init(**_: Any) -> None:  # stands in for a cluster of another version
+        raise RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.9.0\n    Python: 3.12.1")
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(ClusterError, match=r"the cluster at auto cannot be used: Version mismatch.* Ray: 2\.9\.0"):
+        asyncio.run(ray_pool("auto").crew.lease())
+
+
+class Crashing(GuessEnv):
+    """Takes its process with it."""
+
+    def step(self, action: str) -> Any:
+        os._exit(3)
 
 
 # --- a cluster of two nodes
@@ -231,3 +254,42 @@ def test_runs_on_a_cluster_have_the_records_of_runs_at_home(cluster: Any, tmp_pa
     there = ("--executor", "ray", "--address", cluster.address)
     assert run("a", *ict) == run("b", *ict, *there)
     assert run("c", *spade) == run("d", *spade, *there)
+
+
+@slow
+def test_what_a_cluster_cannot_do_is_told(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing, settings = family_of(lambda task: Crashing()), PlaySettings(max_failures=1.0)
+    stray = types.ModuleType("only_on_this_machine")
+    exec(
+        "class Actor:\n    def __init__(self, processes): ...\n    async def answer(self, message): ...", stray.__dict__
+    )
+
+    async def crash() -> Episode:
+        pool = ray_pool(cluster.address)
+        try:
+            [episode] = await play_async(
+                [crashing.tasks("train")[0]], scripted(lambda request: "Action: x"), family=crashing, hosts=pool,
+                settings=settings,
+            )  # fmt: skip
+            return episode
+        finally:
+            await pool.close()
+
+    async def begin() -> None:
+        pool = ray_pool(cluster.address)
+        try:
+            await pool.crew.lease()
+        finally:
+            await pool.close()
+
+    episode = asyncio.run(crash())
+    assert episode.status is Status.ERROR and episode.cause.startswith("NodeLost: worker "), episode.cause
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "only_on_this_machine", stray)
+        patch.setattr(ray_cluster, "Actor", stray.Actor)
+        with pytest.raises(ClusterError, match="cannot import MetaGym .*No module named 'only_on_this_machine'"):
+            asyncio.run(begin())
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_cluster, "facts", lambda: {**facts(), "metagym": "0.0.1"})
+        with pytest.raises(ClusterError, match=r"node .* has MetaGym .*, the driver 0\.0\.1"):
+            asyncio.run(begin())
