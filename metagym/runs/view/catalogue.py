@@ -278,8 +278,8 @@ class Catalogue:
                 self._looked = time.monotonic()
             return list(self._runs.values())
 
-    def run(self, id_: str) -> Run:
-        """The run of an id, refreshed.
+    def run(self, id_: str, seconds: float = 0.8) -> Run:
+        """The run of an id, refreshed for at most so long.
 
         Raises:
             UnknownName: There is none.
@@ -290,7 +290,7 @@ class Catalogue:
             run = self._runs.get(id_)
         if run is None:
             raise UnknownName("there is no such run in this folder (any more)")
-        run.refresh()
+        run.refresh(seconds)
         return run
 
     def refresh(self, seconds: float = 0.8) -> bool:

@@ -26,6 +26,7 @@ def state(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
     """How the run stands."""
     records = run.records
     counts = {"episodes": len(records.rows), "records": records.records}
+    counts["problems"] = len(run.problems)
     return {"version": run.version, "status": run.status, "reading": records.reading, **counts}
 
 

@@ -50,7 +50,7 @@ def runs_page(catalogue: Catalogue, query: Query) -> str:
 def tabs(run: Run) -> list[tuple[str, str, str]]:
     """The pages of a run: name, address, label."""
     found = [("run", f"/run/{run.id}", "Overview"), ("episodes", f"/run/{run.id}/episodes", "Episodes")]
-    if run.records.prompts:
+    if run.records.prompts or (run.kind == "ict" and run.records.reading is not None):
         found.append(("prompts", f"/run/{run.id}/prompts", "Prompts"))
     if run.kind == "sesa":
         found.append(("skills", f"/run/{run.id}/skills", "Skills"))

@@ -18,7 +18,6 @@ import re
 import stat
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +34,8 @@ from metagym.strictjson import no_constant
 _CHUNK = 1 << 22  # bytes that are read at once
 _TURNS, _AFTER = b'"turns":[', b'],"last_observation":'
 _TURN = b'"terminated":'  # stands once in each turn
-_REJECTED = (b'"repair":"invalid"', b'"repair":"absent"')
+_ONE = b'"value":{"kind":"episode",'  # other kinds of record hold several episodes
+_EXACT, _REJECTED = b'"repair":"exact"', (b'"repair":"invalid"', b'"repair":"absent"')
 _ABSENT, _ABSENCE = b'"absence":', re.compile(rb'"absence":"(\w+)"')
 _DECODER = json.JSONDecoder(parse_constant=no_constant)  # made once: a list of thousands of records needs one each
 _SESA = re.compile(r"round/(\d+)/slot/(\d+)/(challenge|attempt)")
@@ -273,7 +273,8 @@ class RecordFile:
                 self.rows.append(Row(len(self.rows), line, path, steps=counts.total, episode=episode, **place))
                 self.turns.total += counts.total
                 self.turns.rejected += counts.rejected
-                self.turns.absent.update(counts.absent)
+                if counts.absent:
+                    self.turns.absent.update(counts.absent)
         except (BadInput, AttributeError, LookupError, TypeError, ValueError) as error:
             raise StoreCorrupt(
                 f"{self.path.name}, line {self._count}: record {line.key!r} is none of a run ({error})"
@@ -283,21 +284,31 @@ class RecordFile:
 def _read(raw: bytes, place: str) -> tuple[str, Any, TurnCounts | None]:
     """Key, value and, where they were cut out, counts of the turns of a line whose checksum fits."""
     first = raw.find(_TURNS)
-    last = raw.find(_AFTER, first)
-    if 0 <= first < last and raw.find(_TURNS, first + 1) < 0:
+    last = raw.rfind(_AFTER)
+    if 0 <= first < last and _ONE in raw[:first]:
         start = first + len(_TURNS)
         try:
             record = _DECODER.decode((raw[:start] + raw[last:]).decode("utf-8"))
-            rejected = sum(raw.count(sign, start, last) for sign in _REJECTED)
-            absent: list[bytes] = []
-            if told := raw.count(_ABSENT, start, last):
-                absent = _ABSENCE.findall(raw, start, last)
-            if told == len(absent):
-                counts = TurnCounts(raw.count(_TURN, start, last), rejected, Counter(map(bytes.decode, absent)))
-                return record["key"], record["value"], counts
+            return record["key"], record["value"], _counts(raw, start, last)
         except (ValueError, LookupError, TypeError, RecursionError):
             pass  # a record of another form: parsed whole
     return *parse_line(raw, place), None
+
+
+def _counts(raw: bytes, start: int, stop: int) -> TurnCounts:
+    """Counts of the turns that stand between two places of a line.
+
+    Raises:
+        ValueError: They are of another form.
+    """
+    counts = TurnCounts(raw.count(_TURN, start, stop))
+    if counts.total != raw.count(_EXACT, start, stop):  # where no command was found, it was not an exact one
+        counts.rejected = sum(raw.count(sign, start, stop) for sign in _REJECTED)
+        absent = _ABSENCE.findall(raw, start, stop)
+        if len(absent) != raw.count(_ABSENT, start, stop):
+            raise ValueError("an absence of an unknown form")
+        counts.absent.update(map(bytes.decode, absent))
+    return counts
 
 
 def _episodes(key: str, value: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any, dict[str, Any]]]:

@@ -74,6 +74,8 @@ _LISTS: list[tuple[str, Callable[..., dict[str, Any]]]] = [
     ("/api" + _RUN + r"/notices", facts.notices_of),
     ("/api" + _RUN + r"/figures", facts.figures_of),
 ]
+_SECONDS: dict[Any, float] = {pages.run_page: 2.0, pages.episodes_page: 0.2}
+"""How long a page waits for records to be read: an overview is nothing without them, a list comes after its page."""
 _FIGURES: list[tuple[str, Page]] = [
     (r"/figure/compare/(\d{1,3})\.svg", pages.compare_figure),
     (_RUN.replace("/run", "/figure") + r"/(\d{1,3})\.svg", facts.figure),
@@ -143,7 +145,7 @@ class ViewServer:
                     if (place := re.fullmatch(pattern, path)) is None:
                         continue
                     told = place.groupdict()
-                    run = self.catalogue.run(told["run"]) if "run" in told else None
+                    run = self.catalogue.run(told["run"], _SECONDS.get(make, 0.8)) if "run" in told else None
                     rest = [part for part in place.groups()[bool(told) :]]
                     return 200, kind, self._made(kind, make, run, rest, query)
             raise UnknownName("there is no such page")

@@ -209,7 +209,7 @@
   // --- a run that goes on
 
   function watch() {
-    const { state, version } = document.body.dataset;
+    const { state, version, problems } = document.body.dataset;
     const news = document.getElementById("news"), still = document.getElementById("reading");
     const listed = document.querySelector("[data-list]"); // a list keeps itself up to date
     async function look() {
@@ -223,8 +223,9 @@
         }
         if (told.reading !== null) pause = FAST;
         else if (still) return location.reload();
-        else if (told.version !== version && !listed && news.hidden) {
-          news.querySelector("span").textContent = "The run has changed: new records are there.";
+        else if (news.hidden && (told.problems !== Number(problems) || (told.version !== version && !listed))) {
+          const worse = told.problems > Number(problems);
+          news.querySelector("span").textContent = worse ? "Problems were found in this run." : "The run has changed: new records are there.";
           news.hidden = false;
         }
       } catch {
