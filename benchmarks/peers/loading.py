@@ -29,8 +29,8 @@ PEER = Peer(
         "The sandbox judges and compiles each program under a language policy, forks a confined worker for it "
         "(seccomp, Landlock, limits), and checks everything that comes out. The subprocess pays for a new interpreter "
         "and would pay more with site packages or imports; our workers are forked from one that is warm, and the time "
-        "to start that one is not in the figures (a quarter of a second, once). A program that a pool has met before is "
-        "not compiled again; both ways are shown."
+        "to start that one is not in the figures (a quarter of a second, once). A program that a pool has met before "
+        "is not compiled again; both ways are shown."
     ),
 )
 WORKER = ROOT / "benchmarks" / "peers" / "plugins" / "plain_worker.py"
