@@ -38,12 +38,13 @@ def sampling_of(sampling: Sampling, spec: str) -> tuple[Sampling | None, frozens
     return replace(sampling, **cut), frozenset(fixed)
 
 
-def card_of(prepared: Prepared, spec: str) -> dict[str, Any]:
+def card_of(prepared: Prepared, spec: str, clean: bool = True) -> dict[str, Any]:
     """The card of a benchmark as a model plays it (JSON).
 
     Args:
         prepared: The benchmark.
         spec: Of the model.
+        clean: Whether the family's cleaning rule is applied to its commands.
     """
     benchmark, family = prepared.benchmark, prepared.family
     sampling, _ = sampling_of(benchmark.sampling, spec)
@@ -59,7 +60,7 @@ def card_of(prepared: Prepared, spec: str) -> dict[str, Any]:
         "samples": benchmark.samples,
         "turns": benchmark.max_steps or family.max_steps,
         "sampling": None if sampling is None else sampling.to_json(),
-        "asked": {"history": benchmark.history, "show_admissible": benchmark.show_admissible},
+        "asked": {"history": benchmark.history, "show_admissible": benchmark.show_admissible, "clean": clean},
         "scorer": f"{rule.__module__}.{rule.__qualname__}" if hasattr(rule, "__qualname__") else repr(type(rule)),
         "options": {k: v for k, v in family.options.items() if k not in benchmark.places},
         "versions": dict(family.versions),

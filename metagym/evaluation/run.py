@@ -30,6 +30,9 @@ from metagym.playing.actor import ActorSettings
 from metagym.playing.hosts import HostPool, make_pool
 from metagym.playing.runner import PlaySettings, check_prompt, episode_seed, play_async
 from metagym.seeding import derive
+from metagym.tasks import Task
+
+_SEED = "evaluation"
 
 BATCH = 256
 """Episodes that are held in memory at a time; does not change the records."""
@@ -126,6 +129,11 @@ def tasks_record(prepared: Prepared) -> tuple[str, dict[str, Any]]:
     return f"tasks/{prepared.benchmark.name}", {**value, "tasks": tasks}
 
 
+def sample_seed(seed: int, task: Task, sample: int) -> int:
+    """The seed of a sample of a task in a run of that seed; what `metagym.Episode.seed` then holds."""
+    return episode_seed(derive(seed, _SEED), task, sample)
+
+
 def seat_of(prepared: Prepared, spec: str) -> ActorSettings:
     """How a model is asked: the benchmark's sampling, without what the model's spec fixes itself."""
     benchmark = prepared.benchmark
@@ -219,7 +227,7 @@ class _Player:
             self.records,
             name,
             benchmark,
-            card_digest(card_of(self.prepared, self.entrant.model))[:CARD_DIGITS],
+            card_digest(card_of(self.prepared, self.entrant.model, self.settings.clean))[:CARD_DIGITS],
             total=len(pairs),
             failed=sum(one is not None and one["episode"]["status"] in ("error", "unscored") for one in recorded),
             max_failures=self.settings.max_failures,
@@ -227,8 +235,8 @@ class _Player:
 
     async def _play(self, pairs: Sequence[Any], model: Any, pool: HostPool, writer: Writer) -> None:
         settings, prepared = self.settings, self.prepared
-        seed = derive(settings.seed, "evaluation")
-        places = {(task.key, episode_seed(seed, task, n)): at for at, (task, n) in enumerate(pairs)}
+        seed = derive(settings.seed, _SEED)
+        places = {(task.key, sample_seed(settings.seed, task, n)): at for at, (task, n) in enumerate(pairs)}
         writer.begin([(task.key, n) for task, n in pairs])
         started = time.perf_counter()
 

@@ -15,7 +15,7 @@ from metagym.episodes import Episode
 from metagym.errors import RunError
 from metagym.evaluation.tasks import tasks_digest
 from metagym.runs.compare import LIKE, at_path
-from metagym.runs.evals_results import COMMAND as EVAL_COMMAND
+from metagym.runs.evals_plan import COMMAND as EVAL_COMMAND
 from metagym.runs.evals_results import load_evals
 from metagym.runs.folder import RunFolder
 from metagym.runs.results import EVAL, load_results

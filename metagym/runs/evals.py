@@ -25,7 +25,7 @@ from metagym.evaluation.presets import under
 from metagym.evaluation.run import BATCH, Entrant, Progress, RunSettings, evaluate
 from metagym.evaluation.tasks import Prepared, prepare
 from metagym.playing.hosts import make_pool
-from metagym.runs.evals_results import COMMAND
+from metagym.runs.evals_plan import COMMAND
 from metagym.runs.evals_train import read_training
 from metagym.runs.folder import base_manifest
 from metagym.runs.opening import Layers, check_mode, open_folder
@@ -234,7 +234,9 @@ def _manifest(
         "benchmarks": {one.benchmark.name: one.benchmark.to_json() for one in prepared},
         "order": [[e.name for e in config.entrants], [one.benchmark.name for one in prepared]],  # of the records
         "left_out": dict(left_out),
-        "cards": {e.name: {p.benchmark.name: card_of(p, e.model) for p in prepared} for e in config.entrants},
+        "cards": {
+            e.name: {p.benchmark.name: card_of(p, e.model, settings.clean) for p in prepared} for e in config.entrants
+        },
         "config": {
             "seed": settings.seed,
             "max_failures": settings.max_failures,

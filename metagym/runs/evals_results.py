@@ -26,17 +26,14 @@ from typing import Any
 from metagym.episodes import Episode
 from metagym.errors import BadInput, RunError, StoreCorrupt, UnknownName
 from metagym.evaluation.benchmarks import Benchmark
-from metagym.evaluation.card import card_digest
 from metagym.evaluation.measures import Measures, measure, task_scores
 from metagym.evaluation.pairs import Contrast, contrast
-from metagym.evaluation.run import Entrant
+from metagym.evaluation.run import Entrant, sample_seed
 from metagym.evaluation.tasks import tasks_digest
-from metagym.evaluation.writing import CARD_DIGITS, split_key
+from metagym.evaluation.writing import split_key
+from metagym.runs.evals_plan import COMMAND, Plan, read_plan
 from metagym.runs.folder import RunFolder
 from metagym.tasks import Task
-
-COMMAND = "eval"
-"""The ``command`` of the manifest of such a run."""
 
 
 @dataclass(frozen=True)
@@ -230,22 +227,9 @@ def _load(folder: RunFolder) -> EvalResults:
     if not is_eval(manifest):
         raise RunError(f"{folder.path} is a run of {manifest.get('command', 'something else')!r}, not of 'eval'")
     try:
-        digests = {
-            (entrant, benchmark): card_digest(card)[:CARD_DIGITS]
-            for entrant, cards in manifest["cards"].items()
-            for benchmark, card in cards.items()
-        }
-        cards = {benchmark: card for own in manifest["cards"].values() for benchmark, card in own.items()}
-        benchmarks = {name: Benchmark.from_json(one) for name, one in manifest["benchmarks"].items()}
-        samples = {name: one.samples for name, one in benchmarks.items()}
-        entrants = [Entrant(**one).name for one in manifest["entrants"].values()]
-        if digests.keys() != {(entrant, benchmark) for entrant in entrants for benchmark in benchmarks}:
-            raise BadInput("its cards are of other models or benchmarks than it lists")
-        if any(card["tasks"] < 1 or card["samples"] != samples[name] for name, card in cards.items()):
-            raise BadInput("a card tells of other samples than its benchmark")
-    except (AttributeError, KeyError, TypeError, BadInput) as error:
-        reason = str(error) if isinstance(error, BadInput) else repr(error)
-        raise RunError(f"{folder.path}: the manifest is none of an evaluation: {reason}") from error
+        plan = read_plan(manifest)
+    except BadInput as error:
+        raise RunError(f"{folder.path}: the manifest is none of an evaluation: {error}") from error
     tasks: dict[str, tuple[Task, ...]] = {}
     keys: dict[str, set[str]] = {}
     played: dict[tuple[str, str], dict[tuple[str, int], Sample]] = {}
@@ -254,10 +238,10 @@ def _load(folder: RunFolder) -> EvalResults:
         try:
             kind = value.get("kind")
             if kind == "tasks":
-                tasks[value["benchmark"]] = _tasks(value, cards)
+                tasks[value["benchmark"]] = _tasks(value, plan)
                 keys[value["benchmark"]] = {task.key for task in tasks[value["benchmark"]]}
             elif kind == "episode":
-                entrant, benchmark, one = _sample(key, value, digests, keys, samples)
+                entrant, benchmark, one = _sample(key, value, plan, keys)
                 played.setdefault((entrant, benchmark), {})[one.episode.task.key, one.number] = one
             elif kind == "end":
                 ended = True
@@ -270,30 +254,27 @@ def _load(folder: RunFolder) -> EvalResults:
     return EvalResults(folder.path.resolve().name, manifest, ended, seconds, retries, tasks, played)
 
 
-def _tasks(value: Mapping[str, Any], cards: Mapping[str, Mapping[str, Any]]) -> tuple[Task, ...]:
+def _tasks(value: Mapping[str, Any], plan: Plan) -> tuple[Task, ...]:
     found = tuple(Task.from_json(one) for one in value["tasks"])
-    card = cards[value["benchmark"]]
-    if tasks_digest(found) != card["tasks_digest"]:
+    if tasks_digest(found) != plan.tasks[value["benchmark"]]:
         raise BadInput(f"its tasks are others than those of the card of {value['benchmark']} in the manifest")
     return found
 
 
-def _sample(
-    key: str,
-    value: Mapping[str, Any],
-    digests: Mapping[tuple[str, str], str],
-    keys: Mapping[str, set[str]],
-    samples: Mapping[str, int],
-) -> tuple[str, str, Sample]:
+def _sample(key: str, value: Mapping[str, Any], plan: Plan, keys: Mapping[str, set[str]]) -> tuple[str, str, Sample]:
     place = split_key(key)
     entrant, benchmark, number = value["entrant"], value["benchmark"], value["sample"]
     episode = Episode.from_json(value["episode"])
     if place != (entrant, benchmark, episode.task.key, number):
         raise BadInput("its key names another episode than the record holds")
-    if (entrant, benchmark) not in digests:
+    if (entrant, benchmark) not in plan.cards:
         raise BadInput(f"the manifest has no card of {entrant} on {benchmark}")
-    if value["card"] != digests[entrant, benchmark]:
+    if value["card"] != plan.cards[entrant, benchmark]:
         raise BadInput(f"it was played under another card than the manifest's for {entrant} on {benchmark}")
-    if episode.task.key not in keys.get(benchmark, set()) or not 0 <= number < samples[benchmark]:
+    if episode.task.key not in keys.get(benchmark, set()) or not 0 <= number < plan.samples[benchmark]:
         raise BadInput(f"task {episode.task.key}, sample {number}, is none of benchmark {benchmark}")
+    if episode.seed != sample_seed(plan.seed, episode.task, number):
+        raise BadInput(f"it was sampled under another seed of a run than the manifest's, which is {plan.seed}")
+    if episode.backend not in plan.backends[entrant]:
+        raise BadInput(f"a model of kind {episode.backend!r} played it, and {entrant} is none")
     return entrant, benchmark, Sample(number, key, episode)

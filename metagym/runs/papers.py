@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from metagym.episodes import Episode
@@ -139,7 +140,9 @@ def papers_table(
     shows = _shower(measure)
     if not runs:
         raise BadInput("a table needs at least one run folder of an evaluation")
-    entries = [entry for run in runs for entry in read_entries(run)]
+    entries = [
+        replace(entry, run=name) for run, name in zip(runs, run_names(runs), strict=True) for entry in read_entries(run)
+    ]
     names = _row_names(entries)
     grid: dict[tuple[str, str], list[Entry]] = {}
     for entry, name in zip(entries, names, strict=True):
@@ -165,6 +168,18 @@ def papers_table(
     table = Table(measure, heads, tuple(rows), against, tuple(dict.fromkeys(entry.run for entry in entries)))
     table = _with_means(table, pooled, systems, columns, seed) if measure == "avg" else table
     return replace(table, notes=_notes(table, entries))
+
+
+def run_names(runs: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The folders' names, with as many of the folders above as tell folders of one name apart."""
+    paths = [Path(run).resolve() for run in runs]
+    found = []
+    for path in paths:
+        alike, depth = [one for one in dict.fromkeys(paths) if one != path and one.name == path.name], 1
+        while any(one.parts[-depth:] == path.parts[-depth:] for one in alike):
+            depth += 1
+        found.append("/".join(path.parts[-depth:]))
+    return found
 
 
 @dataclass(frozen=True)

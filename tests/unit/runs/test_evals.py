@@ -179,6 +179,32 @@ def test_a_manifest_whose_card_was_edited_fits_no_record(tmp_path: Path) -> None
         load_evals(tmp_path / "r")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m["config"].update(seed=7), "another seed of a run than the manifest's, which is 7"),
+        (lambda m: m["versions"]["models"]["half"].update(backend="server"), "kind 'scripted' played it, and half"),
+    ],
+)
+def test_a_copy_that_claims_another_seed_or_kind_of_model_fits_no_record(
+    tmp_path: Path, change: Any, message: str
+) -> None:
+    """Else the same samples would be counted as those of a second seed."""
+    file = run(tmp_path / "r") / "manifest.json"
+    manifest = json.loads(file.read_text())
+    change(manifest)
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(StoreCorrupt, match=message):
+        load_evals(tmp_path / "r")
+
+
+def test_commands_that_were_cleaned_and_those_that_were_not_are_not_alike(tmp_path: Path) -> None:
+    a = load_evals(run(tmp_path / "a", limit=2)).score("half", "sums")
+    b = load_evals(run(tmp_path / "b", limit=2, settings=RunSettings(clean=False))).score("half", "sums")
+    with pytest.raises(BadInput, match="asked.clean is true in the first and false in the second"):
+        paired(a, b)
+
+
 def test_a_run_resumes_with_its_own_settings_only(tmp_path: Path) -> None:
     run(tmp_path / "r")
     with pytest.raises(RunError, match=r"benchmarks\.easy\.samples = 1 and cannot"):
@@ -294,6 +320,15 @@ def test_a_run_that_was_killed_at_its_start_lacks_everything(tmp_path: Path, kep
         (lambda m: m["benchmarks"]["easy"].update(samples=3), "other samples than its benchmark"),
         (lambda m: m.update(cards=[]), "none of an evaluation"),
         (lambda m: m["entrants"]["half"].update(name="x/y"), "name of a model"),
+        (lambda m: m["benchmarks"]["easy"].update(name="hard"), "'easy' is called 'hard'"),
+        (lambda m: m["config"].update(seed="abc"), "config.seed is a whole number"),
+        (lambda m: m["cards"]["half"]["easy"].update(tasks="6"), "number of tasks of easy is a whole number"),
+        (lambda m: m["cards"]["half"]["easy"].update(sampling=5), "the sampling of a card is a dict"),
+        (lambda m: m["versions"].pop("models"), "models"),
+        (lambda m: m.update(notes=5), "its notes are no list"),
+        (lambda m: m.update(left_out="abc"), "left_out is a dict"),
+        (lambda m: m.update(training=[5]), "none of an evaluation"),
+        (lambda m: m.update(suite=None), "its suite has no name"),
     ],
 )
 def test_a_manifest_that_was_edited_is_refused(tmp_path: Path, change: Any, reason: str) -> None:

@@ -225,3 +225,11 @@ def test_every_format_shows_the_same_figures(base: Path, trained: Path) -> None:
     assert (
         page.count("<svg") == 3 and "default-src 'none'" in page and "://" not in page.replace("http://www.w3.org", "")
     )
+
+
+def test_folders_of_one_name_are_told_apart_and_other_models_are_no_further_samples(tmp_path: Path) -> None:
+    a = evaluated(tmp_path / "x" / "run", Entrant("m", "random"))
+    b = evaluated(tmp_path / "y" / "run", Entrant("m", "rules"), seed=1)
+    table = papers_table([a, b])
+    assert [row.name for row in table.rows] == ["x/run: m", "y/run: m"] and table.runs == ("x/run", "y/run")
+    assert [row.cells[0].measures.samples for row in table.rows if row.cells[0].measures] == [2, 2]
