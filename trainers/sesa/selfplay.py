@@ -114,9 +114,16 @@ class SelfPlay:
     def _build(self, challenger: Seat, solver: Seat) -> None:
         """Both trainers with what they call, the solver's first: the challenger's reward asks it."""
         world, settings = self.world, self.settings
-        tracker = Tracker(self.folder / "solver", every=settings.solver_steps)
+        tracker, asked = (
+            Tracker(self.folder / name, every=max(1, steps), decode=seat.tokenizer.decode)
+            for name, seat, steps in (
+                ("solver", solver, settings.solver_steps),
+                ("challenger", challenger, settings.challenger_steps),
+            )
+        )
         self.solving = SolverRollout(world, solver.policy, settings.concurrency, tracker)
-        self.asking = ChallengerRollout(world, challenger.policy, settings.concurrency)
+        # Its numbers are its reward's to tell, which knows what each challenge is paid; some episodes are kept.
+        self.asking = ChallengerRollout(world, challenger.policy, settings.concurrency, asked)
         steps = {"solver": settings.solver_steps, "challenger": settings.challenger_steps}
         reward: Any = SolverReward(self._told, tracker)
         self.trainers["solver"] = self._trainer("solver", solver, steps["solver"], reward, self.solving)

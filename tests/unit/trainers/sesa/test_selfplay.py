@@ -131,6 +131,14 @@ def test_cards_are_made_between_the_trainings_and_shown_to_the_solver(uninterrup
     assert all(any(" r2 " in row["prompt"] for row in rows) for rows in shown)
 
 
+def test_episodes_of_both_seats_are_kept_with_their_words(uninterrupted: dict[str, Any]) -> None:
+    for name, steps in (("challenger", (0, 2)), ("solver", (0, 3))):  # one sample a phase
+        kept = sorted((uninterrupted["folder"] / name / "episodes").iterdir())
+        assert [path.name for path in kept] == [f"step-{step:06d}.jsonl" for step in steps]
+        for line in map(json.loads, kept[0].read_text().splitlines()):
+            assert line["role"] == name and line["prompt"] and line["completion"]
+
+
 def test_an_evaluation_ends_it_and_changes_nothing(uninterrupted: dict[str, Any]) -> None:
     assert {name: len(side) for name, side in uninterrupted["outcomes"].items()} == {
         "start": 10, "off": 10, "on": 10, "placebo": 10,
