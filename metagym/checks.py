@@ -77,6 +77,18 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def texts(name: str, value: Any) -> list[str]:
+    """A list of texts: a list of them, or one text with commas between.
+
+    Raises:
+        BadInput: It is neither.
+    """
+    found = value.split(",") if isinstance(value, str) else value
+    if not isinstance(found, (list, tuple)) or not all(isinstance(one, str) for one in found):
+        raise BadInput(f"{name} is a list of names, or names with commas between, got {shown(value)}")
+    return [one.strip() for one in found]
+
+
 def mapping(name: str, value: Any) -> dict[str, Any]:
     """A dict, as a copy; None is an empty one.
 

@@ -12,11 +12,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metagym.checks import flag, mapping, number, settle, shown, whole
 from metagym.errors import BadInput, MetaGymError, UnknownName
 from metagym.strictjson import plain_json
+
+if TYPE_CHECKING:
+    from metagym.evaluation.run import Entrant
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@:=-]{0,79}")
 """What benchmarks and models may be called: names stand in keys of records, between slashes."""
@@ -82,6 +85,7 @@ class Benchmark:
         sampling: See `Sampling`.
         history: Past turns that the model sees; None shows all.
         show_admissible: List the legal actions where the environment has a list.
+        not_for: Names of models that do not play it, e.g. since they sit in its other seat.
         places: Options that name a place on this machine, see `PLACES`.
         title: As tables call it; by default the name.
         source: Where it comes from.
@@ -99,6 +103,7 @@ class Benchmark:
     sampling: Sampling = Sampling()
     history: int | None = None
     show_admissible: bool = True
+    not_for: tuple[str, ...] = ()
     places: tuple[str, ...] = PLACES
     title: str = ""
     source: str = ""
@@ -114,7 +119,7 @@ class Benchmark:
         if self.types is not None:
             names = (self.types,) if isinstance(self.types, str) else tuple(self.types)
             object.__setattr__(self, "types", names)
-        for name in ("places", "notes"):
+        for name in ("not_for", "places", "notes"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         settle(self, "limit", whole, 1, none=True)
         settle(self, "samples", whole, 1)
@@ -131,7 +136,7 @@ class Benchmark:
         """The benchmark as a JSON object."""
         data = asdict(self)
         data["options"] = dict(self.options)
-        for name in ("types", "places", "notes"):
+        for name in ("types", "not_for", "places", "notes"):
             data[name] = None if data[name] is None else list(data[name])
         return data
 
@@ -230,13 +235,12 @@ def suite_names() -> tuple[str, ...]:
     return tuple(_suites)
 
 
-def load_suite(name: str, entrants: Mapping[str, str] | None = None, **options: Any) -> Suite:
+def load_suite(name: str, entrants: Sequence[Entrant] | None = None, **options: Any) -> Suite:
     """Builds a registered suite.
 
     Args:
         name: A registered name.
-        entrants: Names and specs of the models that will play it, for a suite whose function has a parameter
-            ``entrants``: one in which models meet.
+        entrants: Who will play it, for a suite whose function has a parameter ``entrants``: one in which models meet.
         **options: Keyword arguments of its function.
 
     Raises:

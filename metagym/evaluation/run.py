@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from metagym.chat.specs import parse_spec
 from metagym.checks import flag, number, settle, shown, whole
 from metagym.episodes import Episode
 from metagym.errors import BadInput
-from metagym.evaluation.benchmarks import check_name
+from metagym.evaluation.benchmarks import Benchmark, check_name
 from metagym.evaluation.card import card_digest, card_of, sampling_of
 from metagym.evaluation.tasks import Prepared, tasks_digest
 from metagym.evaluation.writing import CARD_DIGITS, Records, Writer, episode_key
@@ -66,6 +66,10 @@ class Entrant:
         parse_spec(self.model)
         if self.prompt is not None:
             check_prompt(self.prompt)
+
+    def plays(self, benchmark: Benchmark) -> bool:
+        """Whether it is measured on a benchmark."""
+        return self.name not in benchmark.not_for
 
     def to_json(self) -> dict[str, Any]:
         """The entrant as a JSON object."""
@@ -149,6 +153,18 @@ def seat_of(prepared: Prepared, spec: str) -> ActorSettings:
     )
 
 
+def pairings(entrants: Iterable[Entrant], prepared: Sequence[Prepared]) -> list[tuple[Entrant, list[Prepared]]]:
+    """Who plays what, in the order of the records.
+
+    Raises:
+        BadInput: An entrant plays nothing.
+    """
+    found = [(entrant, [one for one in prepared if entrant.plays(one.benchmark)]) for entrant in entrants]
+    if idle := [entrant.name for entrant, own in found if not own]:
+        raise BadInput(f"{idle[0]} plays none of these benchmarks: leave it out, or take further ones")
+    return found
+
+
 async def evaluate(
     entrants: Sequence[Entrant],
     prepared: Sequence[Prepared],
@@ -183,8 +199,8 @@ async def evaluate(
         if len(set(names)) != len(names) or not names:
             raise BadInput(f"an evaluation needs {what} with different names, got {', '.join(names) or 'none'}")
     records.append_many(tasks_record(one) for one in prepared)
-    for entrant in entrants:
-        for one in prepared:
+    for entrant, benchmarks in pairings(entrants, prepared):
+        for one in benchmarks:
             await _Player(entrant, one, settings, records, concurrency, batch, on_progress).play(hosts, layers or {})
     records.append_many([("end", {"kind": "end", "entrants": [entrant.name for entrant in entrants]})])
 

@@ -7,9 +7,11 @@ stands in every table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from metagym.checks import shown, texts
 from metagym.errors import BadInput
 from metagym.evaluation.benchmarks import Benchmark, Sampling, Suite
 from metagym.qadata import DATASETS
@@ -44,6 +46,7 @@ def reasoning(folder: str | None = None, turns: int | None = None, size: int | N
     Raises:
         BadInput: A file of no benchmark is named.
     """
+    _one_text("folder", folder)
     _known(files, [name for name, (_, wanted) in PROBLEMS.items() if wanted], "reasoning")
     shared = _given(turns=turns, size=size)
     benchmarks = [
@@ -98,7 +101,8 @@ def qa(
     Raises:
         BadInput: No such set.
     """
-    names = sets.split(",") if isinstance(sets, str) else list(sets or DATASETS)
+    _one_text("folder", folder)
+    names = texts("sets", sets or list(DATASETS))
     if unknown := [name for name in names if name not in DATASETS]:
         raise BadInput(f"there is no question answering set {unknown[0]!r}; there are {', '.join(DATASETS)}")
     shared = _given(k=k, max_turns=max_turns, information_tokens=information_tokens, scorer=scorer, judge=judge)
@@ -147,7 +151,8 @@ def ict(
         max_steps: Cap on steps; the preset `ict` sets 25.
         **options: Options of the family.
     """
-    wanted = tuple(types.split(",")) if isinstance(types, str) else None if types is None else tuple(types)
+    _one_text("family", family)
+    wanted = None if types is None else tuple(texts("types", types))
     benchmark = Benchmark(
         family.rpartition("/")[2].lower(),
         family,
@@ -199,6 +204,7 @@ def acebench(
         types: Of `ACEBENCH_TYPES`, a list or comma-separated; None takes both.
         **options: Further options of the family.
     """
+    _one_text("path", path)
     benchmarks, left_out = [], {}
     for name in _picked(types, ACEBENCH_TYPES, "types of ACEBench"):
         called = f"acebench-{name.replace('_', '-')}"
@@ -223,6 +229,11 @@ def acebench(
     return Suite("acebench", "ACEBench, agent split", tuple(benchmarks), left_out, preset="spade")
 
 
+def _one_text(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, (str, PathLike)):
+        raise BadInput(f"{name} is a text, got {shown(value)}")
+
+
 def _given(**options: Any) -> dict[str, Any]:
     """The options that were given by hand."""
     return {name: value for name, value in options.items() if value is not None}
@@ -241,7 +252,7 @@ def _known(given: Mapping[str, Any], names: Iterable[str], suite: str) -> None:
 
 
 def _picked(given: Sequence[str] | str | None, known: Sequence[str], what: str) -> list[str]:
-    names = given.split(",") if isinstance(given, str) else list(given or known)
+    names = texts(what, given or list(known))
     if unknown := [name for name in names if name not in known]:
         raise BadInput(f"{what} are {', '.join(known)}, got {unknown[0]!r}")
     return names

@@ -15,9 +15,9 @@ def elo_games(results: EvalResults) -> tuple[list[Game], int]:
     """The games of a run, and how many were left out since they were not scored.
 
     A player is a model under a prompt; scripted opponents are players too. Games of a model against itself say nothing
-    of its strength and are not among them.
+    of its strength and are not among them, and puzzles that were named among the games for two are none.
     """
-    names = {(one.model, one.prompt): one.name for one in results.entrants}
+    names = {(one.model, one.prompt): one.name for one in reversed(results.entrants)}
     found: list[Game] = []
     left_out = 0
     for score in results.scores:
@@ -28,6 +28,8 @@ def elo_games(results: EvalResults) -> tuple[list[Game], int]:
         if other == score.entrant.name:
             continue
         for one in score.episodes:
+            if "seat" not in one.episode.task.params:
+                continue
             outcome = _outcome(one.episode)
             if outcome is None:
                 left_out += 1
@@ -59,9 +61,23 @@ def elo_ratings(results: EvalResults, seed: int = 0) -> tuple[list[Rating], tupl
         f"Elo: Bradley-Terry over {len(games)} games of {starts} starts, intervals bootstrapped over starts; the mean "
         "of the players is 1000, and differences alone mean something."
     ]
+    notes += _sampled_otherwise(results)
     if left_out:
         notes.append(f"{left_out} games were not finished or failed, and enter no rating.")
     return found, tuple(notes)
+
+
+def _sampled_otherwise(results: EvalResults) -> list[str]:
+    """Models that play both as the agent and in the other seat, under other settings there."""
+    found: dict[str, None] = {}
+    for one in results.benchmarks:
+        if one.not_for:
+            here = (one.sampling.temperature, one.sampling.max_tokens)
+            there = (one.options.get("opponent_temperature", 0.0), one.options.get("opponent_max_tokens", here[1]))
+            for name, mine, other in zip(("temperature", "max_tokens"), here, there, strict=True):
+                if mine != other:
+                    found[f"Models were sampled at {name} {mine} as the agent and {other} in the other seat."] = None
+    return list(found)
 
 
 def _outcome(episode: Episode) -> float | None:

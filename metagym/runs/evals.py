@@ -22,7 +22,7 @@ from metagym.evaluation.benchmarks import Suite, load_suite
 from metagym.evaluation.card import card_of
 from metagym.evaluation.contamination import Training, refuse_contaminated
 from metagym.evaluation.presets import under
-from metagym.evaluation.run import BATCH, Entrant, Progress, RunSettings, evaluate
+from metagym.evaluation.run import BATCH, Entrant, Progress, RunSettings, evaluate, pairings
 from metagym.evaluation.tasks import Prepared, prepare
 from metagym.playing.hosts import make_pool
 from metagym.runs.evals_plan import COMMAND
@@ -83,7 +83,7 @@ class EvalConfig:
         """
         suite = self.suite
         if isinstance(suite, str):
-            suite = load_suite(suite, {one.name: one.model for one in self.entrants}, **self.options)
+            suite = load_suite(suite, self.entrants, **self.options)
         suite = suite if self.only is None else suite.only(self.only)
         suite = under(suite, suite.preset if self.preset is None else self.preset)
         own = {"samples": self.samples, "limit": self.limit}
@@ -169,7 +169,7 @@ async def run_eval(
             await pool.close()
     manifest = _manifest(config, suite, prepared, left_out, training, models)
     with open_folder(Path(path), manifest, resume, overwrite, mode) as folder:
-        on_open(len(config.entrants) * sum(len(one.pairs) for one in prepared))
+        on_open(sum(len(one.pairs) for _, own in pairings(config.entrants, prepared) for one in own))
         layers = Layers(folder, mode, budget)
 
         def told(progress: Progress) -> None:
@@ -202,9 +202,9 @@ def run_eval_sync(config: EvalConfig, path: str | os.PathLike[str], **options: A
 async def _models(entrants: Sequence[Entrant], prepared: Sequence[Prepared]) -> dict[str, dict[str, Any]]:
     """Id and kind of each entrant's models; a spec that cannot be loaded fails before a folder is made."""
     found: dict[str, dict[str, Any]] = {}
-    for entrant in entrants:
+    for entrant, benchmarks in pairings(entrants, prepared):
         kinds = set()
-        for one in prepared:
+        for one in benchmarks:
             model = load(entrant.model, seat="actor", family=one.family)
             kinds.add((model.id, model.backend))
             await aclose(model)
@@ -235,7 +235,8 @@ def _manifest(
         "order": [[e.name for e in config.entrants], [one.benchmark.name for one in prepared]],  # of the records
         "left_out": dict(left_out),
         "cards": {
-            e.name: {p.benchmark.name: card_of(p, e.model, settings.clean) for p in prepared} for e in config.entrants
+            entrant.name: {one.benchmark.name: card_of(one, entrant.model, settings.clean) for one in own}
+            for entrant, own in pairings(config.entrants, prepared)
         },
         "config": {
             "seed": settings.seed,

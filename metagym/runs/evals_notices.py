@@ -107,7 +107,11 @@ def _sampling(results: EvalResults) -> list[str]:
     """Models of one run whose specs fix other settings than the benchmark's."""
     found = []
     for benchmark in results.benchmarks:
-        own = {e.name: results.manifest["cards"][e.name][benchmark.name]["sampling"] for e in results.entrants}
+        own = {
+            e.name: results.manifest["cards"][e.name][benchmark.name]["sampling"]
+            for e in results.entrants
+            if e.plays(benchmark)
+        }
         odd = {name: told for name, told in own.items() if told is not None and told != benchmark.sampling.to_json()}
         for name, told in odd.items():
             differing = ", ".join(f"{k}={v}" for k, v in told.items() if v != benchmark.sampling.to_json()[k])

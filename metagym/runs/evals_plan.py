@@ -57,7 +57,7 @@ def _plan(manifest: Mapping[str, Any]) -> Plan:
             raise BadInput(f"what it lists as {name!r} is called {one.name!r}")
     samples = {name: one.samples for name, one in benchmarks.items()}
     cards = {(who, what): card for who, own in manifest["cards"].items() for what, card in own.items()}
-    if cards.keys() != {(who, what) for who in entrants for what in benchmarks}:
+    if cards.keys() != {(e.name, b.name) for e in entrants.values() for b in benchmarks.values() if e.plays(b)}:
         raise BadInput("its cards are of other models or benchmarks than it lists")
     for (_, what), card in cards.items():
         whole(f"the number of tasks of {what}", card["tasks"], 1)

@@ -74,6 +74,11 @@ class Score:
     release: str = ""
 
     @property
+    def played(self) -> bool:
+        """Whether the entrant plays the benchmark at all."""
+        return self.entrant.plays(self.benchmark)
+
+    @property
     def name(self) -> str:
         """How messages call it: run, entrant and benchmark."""
         return f"{self.run}: {self.entrant.name} on {self.benchmark.name}"
@@ -148,11 +153,13 @@ class EvalResults:
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Every entrant on every benchmark, entrant by entrant."""
-        return tuple(self.score(entrant.name, one.name) for entrant in self.entrants for one in self.benchmarks)
+        """Every entrant on every benchmark that it plays, entrant by entrant."""
+        return tuple(self.score(e.name, one.name) for e in self.entrants for one in self.benchmarks if e.plays(one))
 
     def score(self, entrant: str, benchmark: str) -> Score:
         """One entrant on one benchmark; without any episode yet, everything is `missing`.
+
+        On a benchmark that it does not play (`Score.played`) it has no task, no figure, and nothing is missing.
 
         Raises:
             UnknownName: There is no such entrant or benchmark; the message lists those that are there.
@@ -160,11 +167,11 @@ class EvalResults:
         if (entrant, benchmark) not in self._scores:
             who = _named(self.entrants, entrant, "model", self.name)
             what = _named(self.benchmarks, benchmark, "benchmark", self.name)
-            tasks = self._tasks.get(benchmark, ())
+            tasks = self._tasks.get(benchmark, ()) if who.plays(what) else ()
             played = self._played.get((entrant, benchmark), {})
             order = [(task.key, number) for task in tasks for number in range(what.samples)]
             episodes = tuple(played[pair] for pair in order if pair in played)
-            card = self.manifest["cards"][entrant][benchmark]
+            card = self.manifest["cards"][entrant][benchmark] if who.plays(what) else {"tasks": 0}
             self._scores[entrant, benchmark] = Score(
                 self.name, who, what, card, tasks, episodes, str(self.manifest.get("metagym"))
             )

@@ -139,6 +139,8 @@ def contrast_rows(results: EvalResults) -> Rows:
         base = results.score(first.name, benchmark.name)
         for entrant in others:
             score = results.score(entrant.name, benchmark.name)
+            if not (base.played and score.played):
+                continue
             head = (benchmark.label, f"{entrant.name} - {first.name}")
             try:
                 found = paired(base, score)
@@ -171,7 +173,9 @@ def type_rows(results: EvalResults, most: int) -> Rows:
 
 def _in_order(results: EvalResults) -> list[tuple[Score, str]]:
     """Every score with its benchmark's label, benchmark by benchmark."""
-    return [(results.score(e.name, b.name), b.label) for b in results.benchmarks for e in results.entrants]
+    return [
+        (results.score(e.name, b.name), b.label) for b in results.benchmarks for e in results.entrants if e.plays(b)
+    ]
 
 
 def cell(estimate: Estimate, sign: bool = False) -> str:

@@ -329,7 +329,13 @@ def _with_means(
             for head, numbers in order
         ]
         rows.append(replace(row, cells=tuple(cells)))
-    return replace(table, columns=tuple(head for head, _ in order), rows=tuple(rows))
+    # A mean that no system has, as of games in which nobody meets itself, is no column.
+    kept = [n for n, (head, _) in enumerate(order) if head.name or any(row.cells[n].value for row in rows)]
+    return replace(
+        table,
+        columns=tuple(order[n][0] for n in kept),
+        rows=tuple(replace(row, cells=tuple(row.cells[n] for n in kept)) for row in rows),
+    )
 
 
 def _mean_cell(found: Sequence[_Pooled | None], cells: Sequence[Cell], seed: int) -> Cell:
