@@ -24,7 +24,7 @@ from metagym.families import load_family
 from metagym.playing import ray_cluster
 from metagym.playing.ray_cluster import _loopback, check_facts, ray_pool
 from metagym.playing.runner import PlaySettings, play_async
-from metagym.playing.station import facts
+from metagym.playing.station import code_digest, facts
 from tests.support.worlds import GuessEnv, family_of
 
 slow = pytest.mark.slow
@@ -92,6 +92,7 @@ class Crashing(GuessEnv):
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    code_digest.cache_clear()  # the nodes read the modules anew as well
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     import ray

@@ -47,7 +47,7 @@ def test_a_run_has_the_same_records_where_workers_are_lost_in_the_middle() -> No
     make = lambda number: NearWorker(f"near {number}", 60 if number < 2 else None, "program")  # noqa: E731
     cluster = NearCluster(2, make)
     assert records_of(cluster) == at_home
-    assert sum(worker.gone.is_set() and worker.calls.count("program") == 60 for worker in cluster.workers) >= 1
+    assert sum(worker.gone.is_set() and worker.calls.count("program") >= 60 for worker in cluster.workers) >= 1
     assert len(cluster.workers) > 2
 
 
