@@ -60,7 +60,8 @@ def _is_pair(runs: list[Path], given: list[str]) -> bool:
     if given and "eval" in kinds[:2] and len(runs) == 2:
         name = runs[kinds.index("eval")]
         raise BadInput(f"{name} is an evaluation of models, which has no turns and no arms: leave {given[0]} out")
-    return len(runs) == 2 and (bool(given) or runs[0] == runs[1] or None in kinds)
+    same = len(runs) == 2 and runs[0].resolve() == runs[1].resolve() and "eval" not in kinds
+    return len(runs) == 2 and (bool(given) or same or None in kinds)
 
 
 def _pair(runs: list[Path], form: str, out: Path | None, **options: Any) -> None:

@@ -35,6 +35,9 @@ def _table(rows: Rows) -> Table:
         table.add_column(heading, justify="left" if number < rows.labels else "right", overflow="fold")
     for line in rows.lines:
         table.add_row(
-            *(Text(cell if at < rows.labels else cell.replace(" [", "\n[", 1)) for at, cell in enumerate(line))
+            *(
+                Text(cell if at < rows.labels else cell.replace(" [", "\n[", 1).replace("] (", "]\n("))
+                for at, cell in enumerate(line)
+            )
         )
     return table

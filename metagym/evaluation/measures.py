@@ -78,6 +78,8 @@ class Measures:
         unscored: Episodes that failed or whose success is not known; they enter no figure.
         causes: Cause to count, of those.
         avg: avg@k: the mean over tasks of the share of their scored samples that succeeded.
+        at_worst: What avg@k would be, had every unscored episode been lost; None where none is unscored. A server that
+            fails on hard tasks alone flatters a model by no more than the difference.
         pass_at: k to pass@k, for k = 1, 2, 4, ... and the number of samples. Tasks with fewer scored samples than k are
             left out of it and counted as its `unscored`.
         maj: maj@k over all scored samples of a task; None where no episode has a final answer.
@@ -108,6 +110,7 @@ class Measures:
     absent: int = 0
     backends: tuple[str, ...] = ()
     usage: Usage = Usage()
+    at_worst: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -124,6 +127,7 @@ class Measures:
             "unscored": self.unscored,
             "causes": dict(self.causes),
             "avg": self.avg.to_json(),
+            "at_worst": self.at_worst,
             "pass": {str(k): estimate.to_json() for k, estimate in self.pass_at.items()},
             "maj": None if self.maj is None else self.maj.to_json(),
             "returns": self.returns.to_json(),
@@ -183,6 +187,7 @@ def measure(tasks: Sequence[Task], samples: int, episodes: Iterable[Episode], se
         absent=len(turns) - turns.count("length"),
         backends=tuple(sorted({episode.backend for episode in played})),
         usage=Usage.total(episode.usage for episode in played),
+        at_worst=at_worst(played) if lost else None,
     )
 
 
@@ -202,6 +207,12 @@ def cause_of(episode: Episode) -> str:
         return "success not known"
     line = (episode.cause.strip().splitlines() or [""])[0]
     return f"{episode.status.value}: {line[:160]}" if line else episode.status.value
+
+
+def at_worst(episodes: Iterable[Episode]) -> float | None:
+    """avg@k with every unscored episode counted as lost; None without any episode."""
+    shares = stats.task_means((e.task.key, bool(e.success) and _known(e)) for e in episodes).values()
+    return math.fsum(share or 0.0 for share in shares) / len(shares) if shares else None
 
 
 def task_scores(episodes: Iterable[Episode]) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from metagym import stats
 from metagym.episodes import Episode
 from metagym.errors import BadInput
 from metagym.evaluation.card import refuse_unlike
-from metagym.evaluation.measures import task_scores
+from metagym.evaluation.measures import at_worst, task_scores
 from metagym.stats import Estimate, McNemar
 
 _SHOWN = 3  # tasks that a note names
@@ -79,7 +79,13 @@ def contrast(
 
 def _unscored(name: str, episodes: Sequence[Episode]) -> list[str]:
     lost = sum(not episode.scored or episode.success is None for episode in episodes)
-    return [f"{lost} of {len(episodes)} episodes of {name} are unscored and enter no figure."] if lost else []
+    worst = at_worst(episodes)
+    if not lost or worst is None:
+        return []
+    return [
+        f"{lost} of {len(episodes)} episodes of {name} are unscored and enter no figure; had they been lost, its avg@k "
+        f"would be {worst:.3f}."
+    ]
 
 
 def _shown_otherwise(a: Sequence[Episode], b: Sequence[Episode]) -> list[str]:

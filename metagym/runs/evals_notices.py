@@ -77,7 +77,8 @@ def _unscored(scores: list[Score]) -> list[str]:
             more = f"; and {len(causes) - _SHOWN} other causes" if len(causes) > _SHOWN else ""
             found.append(
                 f"Unscored: {told.unscored} of {told.episodes} episodes of {score.entrant.name} on "
-                f"{score.benchmark.name} enter no figure ({named}{more})."
+                f"{score.benchmark.name} enter no figure ({named}{more}). Had they been lost, avg@k would be "
+                f"{told.at_worst:.3f} and not {told.avg.point(3)}."
             )
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metagym.errors import BadInput
+from metagym.evaluation.measures import Measures
 from metagym.runs.elo import elo_ratings
 from metagym.runs.evals_results import EvalResults, Score, paired
 from metagym.stats import Estimate
@@ -44,7 +45,7 @@ def figure_rows(results: EvalResults) -> Rows:
     lines = []
     for score, label in _in_order(results):
         told = score.measures
-        cells = [label, score.entrant.name, str(told.tasks), str(told.samples), cell(told.avg)]
+        cells = [label, score.entrant.name, str(told.tasks), str(told.samples), cell(told.avg) + _unscored(told)]
         cells += [cell(told.pass_at[told.samples])] if has_pass else []
         cells += ["-" if told.maj is None else cell(told.maj)] if has_maj else []
         cells += [cell(told.returns)] if graded else []
@@ -183,6 +184,11 @@ def cell(estimate: Estimate, sign: bool = False) -> str:
     if estimate.value is None:
         return "-"
     return f"{estimate.point(3, sign)} {estimate.interval(3, sign)}"
+
+
+def _unscored(told: Measures) -> str:
+    """How much of a figure is not there: beside it, since whoever fails on hard tasks alone would look better."""
+    return f" ({told.unscored} of {told.episodes} unscored)" if told.unscored else ""
 
 
 def _graded(score: Score) -> bool:

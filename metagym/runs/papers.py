@@ -11,8 +11,7 @@ partial result has no figure, only a count of what it lacks.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from metagym.evaluation.card import refuse_unlike
 from metagym.evaluation.measures import Measures, measure
 from metagym.evaluation.pairs import Contrast, contrast
 from metagym.runs.entries import Entry, read_entries
+from metagym.runs.papers_measures import Shower, check_measured, shower
 from metagym.sesa.scores import macro_mean
 from metagym.stats import Estimate
 
@@ -137,7 +137,7 @@ def papers_table(
         BadInput: Unknown measure or baseline, or one run twice.
         StoreError, StoreCorrupt: A folder cannot be read, or its records are damaged.
     """
-    shows = _shower(measure)
+    shows = shower(measure)
     if not runs:
         raise BadInput("a table needs at least one run folder of an evaluation")
     entries = [
@@ -152,6 +152,7 @@ def papers_table(
         raise BadInput(f"no system {baseline!r} in these runs; there are {', '.join(systems)}")
     against = (baseline or systems[0]) if len(systems) > 1 else None
     pooled = {place: _pool(found) for place, found in grid.items()}
+    check_measured(measure, [one.measures for one in pooled.values()])
     for column in columns:
         _check_alike([one for (_, where), one in pooled.items() if where == column])
     heads = _heads(entries, columns)
@@ -263,33 +264,7 @@ def _heads(entries: Sequence[Entry], columns: Sequence[str]) -> tuple[Column, ..
     )
 
 
-_PASS = re.compile(r"pass@([1-9][0-9]{0,5})")
-_Shower = Callable[[Measures], Estimate | None]
-
-
-def _shower(measure: str) -> _Shower:
-    """How a figure is taken from the measures."""
-    if measure == "avg":
-        return lambda measures: measures.avg
-    if measure == "return":
-        return lambda measures: measures.returns
-    if measure == "maj":
-        return lambda measures: measures.maj
-    if found := _PASS.fullmatch(measure):
-        k = int(found[1])
-
-        def passed(measures: Measures) -> Estimate | None:
-            if k not in measures.pass_at and k <= measures.samples:
-                raise BadInput(f"pass@{k} is not kept; there are {', '.join(f'pass@{n}' for n in measures.pass_at)}")
-            return measures.pass_at.get(k)
-
-        return passed
-    if measure.startswith("score:"):
-        return lambda measures: measures.scores.get(measure.removeprefix("score:"))
-    raise BadInput(f"a measure is avg, pass@K, maj, return or score:NAME, got {measure!r:.60}")
-
-
-def _cell(own: _Pooled | None, base: _Pooled | None, shows: _Shower, seed: int) -> Cell:
+def _cell(own: _Pooled | None, base: _Pooled | None, shows: Shower, seed: int) -> Cell:
     if own is None:
         return Cell()
     runs = tuple(entry.run for entry in own.entries)
@@ -352,6 +327,16 @@ def _mean_cell(found: Sequence[_Pooled | None], cells: Sequence[Cell], seed: int
     return Cell(macro_mean(groups, seed))
 
 
+def _why(measure: str, cell: Cell) -> str:
+    """Why a measure is not there, in words that follow it."""
+    told = cell.measures
+    if told is None or told.unscored == told.episodes:
+        return ": no episode was scored"
+    if measure == "maj":
+        return ": no episode has a final answer"
+    return f": there are {told.samples} samples of a task" if measure.startswith("pass@") else ""
+
+
 def _notes(table: Table, entries: Sequence[Entry]) -> tuple[str, ...]:
     found: list[str] = []
     for row in table.rows:
@@ -363,9 +348,16 @@ def _notes(table: Table, entries: Sequence[Entry]) -> tuple[str, ...]:
                 )
             if cell.contrast is not None:
                 found += cell.contrast.notes
+            if cell.measures is not None and not cell.missing and (cell.value is None or cell.value.value is None):
+                found.append(
+                    f"{table.measure} of {row.name} on {head.title} is not measured{_why(table.measure, cell)}."
+                )
             elif cell.measures is not None and cell.measures.unscored:
                 told = cell.measures
-                found.append(f"{told.unscored} of {told.episodes} episodes of {row.name} on {head.title} are unscored.")
+                found.append(
+                    f"{told.unscored} of {told.episodes} episodes of {row.name} on {head.title} are unscored; had they "
+                    f"been lost, avg@k would be {told.at_worst:.3f}."
+                )
     if len(releases := sorted({entry.release for entry in entries})) > 1:
         found.insert(0, f"Played by several versions of MetaGym ({', '.join(releases)}), whose families may differ.")
     found += [note for entry in entries for note in entry.notes]

@@ -17,7 +17,7 @@ from metagym.runs.report.text import visible
 from metagym.stats import Estimate
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from rich.console import Group
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -54,17 +54,16 @@ def difference_text(cell: Cell) -> str:
     return f"{told.point(sign=True)} {told.interval(sign=True)}{p}"
 
 
-def as_text(table: Table) -> RichTable:
+def as_text(table: Table) -> Group:
     """The table for the terminal: a line for each system, or, where there are many benchmarks, for each of these."""
     from rich import box
+    from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
 
     shown = RichTable(
         title=Text(_title(table), style="bold"),
         title_justify="left",
-        caption=Text("\n".join(visible(line, 400) for line in below(table))),
-        caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
@@ -83,7 +82,7 @@ def as_text(table: Table) -> RichTable:
         shown.add_column(Text(top), overflow="fold")
     for side, cells in zip(sides, grid, strict=True):
         shown.add_row(Text(side), *(Text(text, style="bold" if bold else "") for text, bold in cells))
-    return shown
+    return Group(shown, *(Text(visible(line, 400)) for line in below(table)))  # as wide as the terminal
 
 
 _WIDE = 4  # benchmarks that stand beside each other on a terminal

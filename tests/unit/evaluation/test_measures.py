@@ -84,6 +84,8 @@ def test_tasks_count_alike_and_unscored_samples_leave_their_tasks_figures() -> N
     assert told.pass_at[1].value == pytest.approx(told.avg.value)
     assert told.by_type["a"].value == pytest.approx((2 / 3 + 1) / 2)
     assert told.maj is None and not told.scores
+    assert told.at_worst == pytest.approx((2 / 3 + 0 + 1 / 3) / 3)  # c's two as lost; d was not played at all
+    assert measure(TASKS, 3, played[:7]).at_worst is None
     assert measure(TASKS, 3, played[::-1]).to_json() == told.to_json()  # in any order
 
 

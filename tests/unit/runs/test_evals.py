@@ -277,7 +277,11 @@ def wicked(request: Any) -> str:
 def test_unscored_episodes_are_counted_and_named(tmp_path: Path) -> None:
     results = load_evals(run(tmp_path / "r", (Entrant("right", spec("right")),), options={"broken": True}))
     told = results.score("right", "sums").measures
-    assert told.unscored == 9 and told.avg.value == 1.0 and told.avg.n == 9
+    assert told.unscored == 9 and told.avg.value == 1.0 and told.avg.n == 9 and told.at_worst == 0.75
+    assert "1.000 [0.701, 1.000] (9 of 36 unscored)" in all_rows(results)[0].lines[0]
+    assert any("Had they been lost, avg@k would be 0.750 and not 1.000." in line for line in results.notices)
+    notes = papers_table([tmp_path / "r"]).notes
+    assert "9 of 36 episodes of right on Sums are unscored; had they been lost, avg@k would be 0.750." in notes
     assert any(
         "Unscored: 9 of 36 episodes of right on sums" in line and "judge is down" in line for line in results.notices
     )

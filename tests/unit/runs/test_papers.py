@@ -149,7 +149,9 @@ def test_other_measures_are_shown_without_a_contrast(base: Path, trained: Path, 
 @pytest.mark.parametrize("measure", ["", "pass@", "pass@0", "acc", "pass@3"])
 def test_unknown_measures_are_refused(base: Path, measure: str) -> None:
     if measure == "pass@3":  # of two samples there is none: unmeasured, not an error
-        assert papers_table([base], measure=measure).rows[0].cells[0].value is None
+        table = papers_table([base], measure=measure)
+        assert table.rows[0].cells[0].value is None
+        assert "pass@3 of untrained on Frozen_Lake is not measured: there are 2 samples of a task." in table.notes
         return
     with pytest.raises(BadInput, match="a measure is avg, pass@K"):
         papers_table([base], measure=measure)
@@ -181,6 +183,13 @@ def test_what_is_no_evaluation_is_refused(make_run, base: Path, tmp_path: Path) 
         papers_table([tmp_path])
     with pytest.raises(BadInput, match="at least one run folder"):
         papers_table([])
+
+
+def test_a_score_that_nothing_has_is_refused_and_an_unmeasured_majority_is_named(base: Path) -> None:
+    with pytest.raises(BadInput, match="nothing in these runs has 'score:foo'; further scores that are there: none"):
+        papers_table([base], measure="score:foo")
+    notes = papers_table([base], measure="maj").notes
+    assert "maj of untrained on Frozen_Lake is not measured: no episode has a final answer." in notes
 
 
 HOSTILE = "m\\input{x}&|<script>alert(1)</script>=cmd`*[a](javascript:x)"
