@@ -87,7 +87,7 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def report(repeats: int = 7, episodes: int = 10_000, steps: int = 20) -> Report:
+def report(repeats: int = 5, episodes: int = 10_000, steps: int = 20) -> Report:
     """Measures it: list and overview, each of a server that has read nothing, and again of one that has."""
     from metagym.runs.view import Catalogue
     from tests.support.browser import Browser, find

@@ -74,7 +74,7 @@ _LISTS: list[tuple[str, Callable[..., dict[str, Any]]]] = [
     ("/api" + _RUN + r"/notices", facts.notices_of),
     ("/api" + _RUN + r"/figures", facts.figures_of),
 ]
-_SECONDS: dict[Any, float] = {pages.run_page: 2.0, pages.episodes_page: 0.2}
+_SECONDS: dict[Any, float] = {pages.run_page: 2.0, pages.episodes_page: 0.1, lists.episodes_list: 1.5}
 """How long a page waits for records to be read: an overview is nothing without them, a list comes after its page."""
 _FIGURES: list[tuple[str, Page]] = [
     (r"/figure/compare/(\d{1,3})\.svg", pages.compare_figure),
@@ -101,6 +101,8 @@ class ViewServer:
         except (OSError, OverflowError) as error:
             raise BadInput(f"cannot listen on {HOST}:{port}: {error}; name another --port") from None
         self._assets = _assets()
+        for name in ("runs", "list", "run"):  # compiled now, and not while the first reader waits
+            templates().get_template(f"view_{name}.html.j2")
         self._thread: threading.Thread | None = None
 
     @property

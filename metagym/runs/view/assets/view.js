@@ -221,7 +221,7 @@
           status.textContent = told.status;
           status.className = "status " + told.status.replace(" ", "-");
         }
-        if (told.reading !== null) pause = FAST;
+        if (told.reading !== null) pause = listed ? SLOW : FAST;
         else if (still) return location.reload();
         else if (news.hidden && (told.problems !== Number(problems) || (told.version !== version && !listed))) {
           const worse = told.problems > Number(problems);
