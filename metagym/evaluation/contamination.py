@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ MIN_WORDS = 8
 """A text of fewer words is compared as a whole only: short questions stand inside of many texts by chance."""
 
 _SHOWN = 5
+_PROGRAM = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_OPTIONS = re.compile(r"\n\s*\(?A[).:]\s.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -119,5 +122,6 @@ def _asked(prepared: Prepared, task: Task, digests: frozenset[str] | set[str], j
     forms = [text, rest] if colon and len(head.split()) <= 2 else [text]  # "Question: ..."
     if any(question_sha256(form) in digests for form in forms if form.strip()):
         return True
-    own = words(forms[-1])
-    return len(own.split()) >= MIN_WORDS and own in joined
+    # The question without what an environment adds: a frame around a program, options in an order of its own.
+    pieces = [words(piece) for piece in (forms[-1], _OPTIONS.sub("", text), *_PROGRAM.findall(text))]
+    return any(len(own.split()) >= MIN_WORDS and own in joined for own in pieces)

@@ -17,8 +17,10 @@ from metagym.runs.sesa_results import is_sesa, load_sesa
 from metagym.sesa.skills import SkillBank
 from metagym.tasks import Task
 
-TEXTS = ("prompt", "question", "problem", "Question")
+TEXTS = ("prompt", "question", "problem", "Question", "instruction", "input", "text")
 """Fields of a row that hold a question, as text or as a list of messages."""
+TALKS = ("messages", "conversations")
+"""Fields of a row that hold a list of messages."""
 
 
 def read_training(path: str | os.PathLike[str]) -> Training:
@@ -28,11 +30,11 @@ def read_training(path: str | os.PathLike[str]) -> Training:
         path: One of these:
             a run folder (the tasks of ICT's batches, held-out ones excepted; the questions and the bank of SESA);
             a folder of a skill bank (the questions that its cards were learnt from);
-            a file of JSON lines: rows of ``metagym ict collect``, or objects with ``task``, ``tasks``, ``key``,
-            ``messages``, ``prompt``, ``question`` or ``problem``.
+            a file of JSON lines: rows of ``metagym ict collect``, or objects with ``task``, ``tasks``, ``key``, or a
+            field of `TEXTS` or `TALKS`.
 
     Raises:
-        BadInput: It is none of them, or nothing in it names a task or a question.
+        BadInput: It is none of them, or a row of it names no task or question.
         RunError, StoreError: The run or the bank cannot be read.
     """
     where = Path(path)
@@ -82,13 +84,18 @@ def _of_rows(path: Path) -> Training:
                     tasks[Task.from_json(one)] = None
                 except BadInput as error:
                     raise BadInput(f"{where}: {error}") from None
-        keys.update(value for value in (row.get("key"), row.get("task")) if isinstance(value, str) and value)
-        if "tasks" not in row:  # rows of ICT's reflector hold tasks; their messages are about episodes
-            texts.update((text, None) for text in _texts(row) if text.strip())
+        named = [value for value in (row.get("key"), row.get("task")) if isinstance(value, str) and value]
+        keys.update(named)
+        if "tasks" in row:  # rows of ICT's reflector hold tasks; their messages are about episodes
+            continue
+        said = [text for text in _texts(row) if text.strip()]
+        texts.update(dict.fromkeys(said))
+        if not (said or named or isinstance(row.get("task"), Mapping)):  # else a test question could stand unread
+            fields = ", ".join(("task", "tasks", "key", *TALKS, *TEXTS))
+            raise BadInput(f"{where} names no task and no question; the fields that are read are {fields}")
     found = Training(str(path), tuple(tasks), frozenset(keys), texts=tuple(texts))
     if found.empty:
-        fields = ", ".join(("task", "tasks", "key", "messages", *TEXTS[:3]))
-        raise BadInput(f"no row of {path} names a task or a question; the fields that are read are {fields}")
+        raise BadInput(f"no row of {path} names a task or a question")
     return found
 
 
@@ -99,15 +106,20 @@ def _texts(row: Mapping[str, Any]) -> Iterator[str]:
             yield value
         elif isinstance(value, list):
             yield from _said(value)
-    if isinstance(row.get("messages"), list):
-        yield from _said(row["messages"])
+    for name in TALKS:
+        if isinstance(row.get(name), list):
+            yield from _said(row[name])
 
 
 def _said(messages: list[Any]) -> Iterator[str]:
-    """What a user says in a conversation."""
+    """What is said in a conversation, by whomever: a model may have been trained to write the questions, too."""
     for message in messages:
-        if isinstance(message, Mapping) and message.get("role") == "user" and isinstance(message.get("content"), str):
-            yield message["content"]
+        if isinstance(message, Mapping):
+            content = message.get("content", message.get("value"))
+            for part in content if isinstance(content, list) else [content]:
+                text = part.get("text") if isinstance(part, Mapping) else part
+                if isinstance(text, str):
+                    yield text
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

