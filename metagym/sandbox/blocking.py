@@ -20,6 +20,9 @@ _READ = 65_536
 _TRIES = 40 if (os.cpu_count() or 1) > 1 else 0
 """Looks at the socket before sleeping, about 40 us in all: most answers come sooner, and to be woken takes longer."""
 
+_LEAST_S = 0.001
+"""Shortest wait: a time-out of 0 would mean not to wait at all, which is another mode of a socket."""
+
 
 class ProcessChannel:
     """Blocking conversation with a worker; one caller at a time, whichever thread it is in.
@@ -50,21 +53,26 @@ class ProcessChannel:
         """See `Channel`."""
         return self._talk.printed
 
-    def exchange(self, operations: Sequence[list[Any]]) -> list[Any]:
-        """See `Channel`."""
+    def exchange(self, operations: Sequence[list[Any]], until: float | None = None) -> list[Any]:
+        """See `Channel`.
+
+        Args:
+            operations: What to do.
+            until: Time (`time.monotonic`) at which all of it must be over, whatever is left of each operation's limit.
+        """
         results: list[Any] = []
         with self._lock:
             for message, count in requests(operations):
-                results += self._round(message, operations[len(results) : len(results) + count])
+                results += self._round(message, operations[len(results) : len(results) + count], until)
         return results
 
-    def _round(self, message: bytes, operations: Sequence[list[Any]]) -> list[Any]:
+    def _round(self, message: bytes, operations: Sequence[list[Any]], end: float | None) -> list[Any]:
         talk = self._talk
         results: list[Any] = []
         if talk.ended is not None:
             return [again(talk.ended) for _ in operations]
         try:
-            self._talk_over(message, operations, results)
+            self._talk_over(message, operations, results, end)
         except MetaGymError as error:
             results += [error, *(again(error) for _ in operations[len(results) + 1 :])]
         except BaseException:  # Ctrl-C: the answer that is still to come would be taken for the next call's
@@ -72,13 +80,15 @@ class ProcessChannel:
             raise
         return results
 
-    def _talk_over(self, message: bytes, operations: Sequence[list[Any]], results: list[Any]) -> None:
+    def _talk_over(
+        self, message: bytes, operations: Sequence[list[Any]], results: list[Any], end: float | None
+    ) -> None:
         talk, sock = self._talk, self._talk.worker.socket
-        until = time.monotonic() + talk.seconds(operations[0])
-        by_kernel = operations[0][0] != "load"
+        until = self._until(operations[0], end)
+        by_kernel = operations[0][0] != "load" and end is None
         try:
             if not by_kernel:
-                sock.settimeout(until - time.monotonic())
+                sock.settimeout(max(until - time.monotonic(), _LEAST_S))
             try:
                 sock.sendall(message)
             except (BrokenPipeError, ConnectionResetError):
@@ -96,12 +106,17 @@ class ProcessChannel:
                     if talk.ended is not None and len(results) < len(operations):
                         raise again(talk.ended)
                     if len(results) < len(operations):
-                        until = time.monotonic() + talk.seconds(operations[len(results)])
+                        until = self._until(operations[len(results)], end)
         except (TimeoutError, BlockingIOError):
-            raise talk.too_late(operations[len(results)]) from None
+            raise talk.too_late(operations[len(results)], end is not None and time.monotonic() >= end) from None
         finally:
             if sock.fileno() >= 0 and sock.gettimeout() is not None:
                 sock.settimeout(None)
+
+    def _until(self, operation: Sequence[Any], end: float | None) -> float:
+        """When an operation must be over that begins now."""
+        own = time.monotonic() + self._talk.seconds(operation)
+        return own if end is None else min(own, end)
 
     def close(self) -> None:
         """See `Channel`."""

@@ -100,11 +100,17 @@ class Talk:
                 self.over(_reason(result))
         return results
 
-    def too_late(self, operation: Sequence[Any]) -> MetaGymError:
-        """Ends a worker that did not answer in time; gives the error."""
+    def too_late(self, operation: Sequence[Any], all_over: bool = False) -> MetaGymError:
+        """Ends a worker that did not answer in time; gives the error.
+
+        Args:
+            operation: What was asked.
+            all_over: The caller's own time was up, before the operation's limit.
+        """
         what = {"load": "loading"}.get(operation[0], operation[0])
         seconds = self.seconds(operation) - GRACE_S
-        return self.over(ProgramKilled("wall", f"{what} ran past its limit of {seconds:g} s; the worker was ended"))
+        limit = "the time that was left for all of it" if all_over else f"its limit of {seconds:g} s"
+        return self.over(ProgramKilled("wall", f"{what} ran past {limit}; the worker was ended"))
 
     def over(self, error: MetaGymError) -> MetaGymError:
         """Ends the worker; gives the error, which later calls meet again."""
@@ -133,6 +139,8 @@ class Talk:
         if type(message) is not list or not 1 <= len(message) <= 2 or type(message[0]) is not list:
             raise BadOutput("the worker sent a message that is no answer")
         results, more = message[0], message[1:]
+        if not results and not (more and more[0]):
+            raise BadOutput("the worker sent a message that says nothing")
         for result in results:
             if type(result) is not list or not result or type(result[0]) is not str:
                 raise BadOutput("the worker sent a message that is no answer")

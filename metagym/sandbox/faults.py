@@ -18,7 +18,7 @@ TEXT = 300
 """Characters of an exception's text that are kept."""
 
 MESSAGE = 2_000
-"""Characters of any message that the parent takes from a worker."""
+"""Characters of any message that the parent takes from a worker; lone surrogates, which no file takes, are replaced."""
 
 LIMITS = ("wall", "cpu", "memory", "output", "syscall", "steps", "died")
 
@@ -85,11 +85,11 @@ def from_wire(raw: Sequence[Any]) -> SandboxError | BadInput:
     """
     match list(raw):
         case ["rejected", str(code), int(line), str(message)] if _CODE.fullmatch(code) and 0 <= line < 2**31:
-            return ProgramRejected(code, line, message[:MESSAGE])
+            return ProgramRejected(code, line, whole(message[:MESSAGE]))
         case ["killed", str(limit), str(message)] if limit in LIMITS:
-            return ProgramKilled(limit, message[:MESSAGE])
+            return ProgramKilled(limit, whole(message[:MESSAGE]))
         case [str(kind), str(message)] if kind in _SIMPLE:
-            return _SIMPLE[kind](message[:MESSAGE])
+            return _SIMPLE[kind](whole(message[:MESSAGE]))
     raise BadOutput("the worker answered in a form that no call has")
 
 

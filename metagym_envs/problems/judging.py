@@ -59,7 +59,7 @@ def judge_program(row: Row, source: str, seconds: float, limits: Limits | None =
     Args:
         row: The problem.
         source: The answer.
-        seconds: Wall-clock seconds of all tests together; past them the next test counts as a time-out.
+        seconds: Wall-clock seconds of all tests together; the test in which they end counts as a time-out.
         limits: Limits of each test.
 
     Raises:
@@ -70,7 +70,7 @@ def judge_program(row: Row, source: str, seconds: float, limits: Limits | None =
         place = f"test {number} of {len(row.tests)}"
         if time.monotonic() >= until:
             return Judgement("timeout", place, f"the tests before it took the {seconds:g} s of all tests")
-        ran, right = _tested(row, test, source, limits)
+        ran, right = _tested(row, test, source, limits, until - time.monotonic())
         if ran.verdict != "passed":
             return Judgement(ran.verdict, place, ran.detail)
         if not right:
@@ -78,11 +78,11 @@ def judge_program(row: Row, source: str, seconds: float, limits: Limits | None =
     return Judgement("passed", "", "")
 
 
-def _tested(row: Row, test: ProgramTest, source: str, limits: Limits | None) -> tuple[Ran, bool]:
+def _tested(row: Row, test: ProgramTest, source: str, limits: Limits | None, seconds: float) -> tuple[Ran, bool]:
     if test.given is not None:
-        ran = pool().run([PREAMBLE, source], test.given, limits)
+        ran = pool().run([PREAMBLE, source], test.given, limits, seconds=seconds)
         return ran, ran.verdict == "passed" and same_output(ran.output, test.expected)
-    ran, value = pool().call([PREAMBLE, source], row.entry_point, test.arguments, limits)
+    ran, value = pool().call([PREAMBLE, source], row.entry_point, test.arguments, limits, seconds=seconds)
     return ran, ran.verdict == "passed" and same_value(value, test.expected)
 
 
@@ -113,7 +113,7 @@ def _same_number(ours: str, theirs: str) -> bool:
 
 
 def same_value(value: Any, expected: Any) -> bool:
-    """Whether a returned value is the one that a JSON file expects: tuples count as lists, keys as texts."""
+    """Whether a returned value is the one that a JSON file expects: tuples count as lists, numbers as keys as texts."""
     return _jsonlike(value) == expected
 
 
@@ -121,8 +121,14 @@ def _jsonlike(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_jsonlike(item) for item in value]
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): _jsonlike(item) for key, item in value.items()}
+        return {_key(key): _jsonlike(item) for key, item in value.items()}
     return value
+
+
+def _key(key: Any) -> Any:
+    """A key as JSON writes it. A number that no file holds stays one: of so many digits Python writes no text."""
+    short = type(key) is int and key.bit_length() <= 256
+    return str(key) if short or isinstance(key, (bool, float)) else key
 
 
 def judge_function(row: Row, source: str, seconds: float, limits: Limits | None = None) -> Judgement:

@@ -14,24 +14,18 @@ from typing import Any, Literal, Self
 
 from metagym.errors import BadInput, BadOutput, ProgramError, ProgramKilled, SandboxError, SandboxUnavailable
 from metagym.sandbox import wire
-from metagym.sandbox.blocking import ProcessChannel
 from metagym.sandbox.confine import LAYERS
-from metagym.sandbox.faults import from_wire
 from metagym.sandbox.limits import Limits
+from metagym.sandbox.plain import whole
 from metagym.sandbox.pool import Switches
-from metagym.sandbox.scripts.values import KEYS, Unsendable, pack, unpack
+from metagym.sandbox.scripts.asking import Worker, fed, packed, sound
+from metagym.sandbox.scripts.values import KEYS, Unsendable, unpack
 from metagym.sandbox.workers import Workers
 
 Verdict = Literal["passed", "wrong", "timeout", "error", "killed"]
 VERDICTS: tuple[Verdict, ...] = ("passed", "wrong", "timeout", "error", "killed")
 """``timeout``: past a limit of time; ``error``: an exception, a bad exit code, or a value that cannot be carried over;
 ``killed``: past a limit of memory or output, a forbidden system call, or a worker that died."""
-
-PIECE = 50_000
-"""Characters of an input in one message."""
-
-VALUE_BYTES = 900_000
-"""Longest value that a tested function may return: it must fit into one message to the test."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +65,8 @@ class ScriptPool:
     one of them nothing runs. There is no language layer: scripts are ordinary Python.
 
     Args:
-        limits: Limits of each worker. `call_s` is the wall-clock time of one run or call, `cpu_s` the CPU time of the
-            whole worker, `output_chars` the bytes that a script may print.
+        limits: Limits of each worker. `call_s` is the wall-clock time of one run or call with its input, `cpu_s` the
+            CPU time of the whole worker, `output_chars` the bytes that a script may print.
         prepared: A source of the caller's own, which the zygote runs before it forks, unconfined; its functions can be
             called in workers (`call_prepared`).
         libraries: Scripts get the usual modules of the standard library, and NumPy where it is installed.
@@ -129,36 +123,45 @@ class ScriptPool:
 
     # --- what it does
 
-    def run(self, sources: Sequence[str], given: str = "", limits: Limits | None = None) -> Ran:
+    def run(
+        self, sources: Sequence[str], given: str = "", limits: Limits | None = None, *, seconds: float | None = None
+    ) -> Ran:
         """Runs a script in a fresh worker.
 
         Args:
             sources: Run one after the other in one namespace; the last one is the script.
             given: Its standard input.
             limits: Instead of the pool's.
+            seconds: Wall-clock seconds of the whole; None: `call_s` alone bounds it.
 
         Raises:
             SandboxUnavailable: No confined worker can be had.
         """
-        limits = limits or self.limits
+        limits, until = limits or self.limits, _end(seconds)
         if long := _too_long(sources, limits):
             return long
-        with _Worker(self._workers, limits) as worker:
+        with Worker(self._workers, limits) as worker:
             try:
-                found = worker.ask([*_fed(given), ["run", list(sources)]])
+                found = worker.ask([*fed(given), ["run", list(sources)]], until)
             except SandboxError as error:
                 return Ran(_verdict(error), "", str(error))
         match found:
-            case [str(output), True, ""]:
-                return Ran("passed", output)
-            case [str(), False, str()]:
+            case [str(output), True, ""] if len(output) <= limits.output_chars:
+                return Ran("passed", whole(output))
+            case [str(), bool(), ""] | [str(), False, str()]:
                 return Ran("killed", "", f"the script printed more than {limits.output_chars:,} bytes")
             case [str(), True, str(detail)]:
-                return Ran("error", "", detail[:500])
+                return Ran("error", "", whole(detail[:500]))
         return Ran("killed", "", "the worker answered in a form that no run has")
 
     def call(
-        self, sources: Sequence[str], name: str, arguments: Sequence[Any], limits: Limits | None = None
+        self,
+        sources: Sequence[str],
+        name: str,
+        arguments: Sequence[Any],
+        limits: Limits | None = None,
+        *,
+        seconds: float | None = None,
     ) -> tuple[Ran, Any]:
         """Calls a function of a script in a fresh worker.
 
@@ -167,6 +170,7 @@ class ScriptPool:
             name: A function, or ``Class.method``, which is called on a new instance.
             arguments: Plain values (see `metagym.sandbox.scripts.values`).
             limits: Instead of the pool's.
+            seconds: Wall-clock seconds of the whole; None: `call_s` for the script, and for the call.
 
         Returns:
             How it ended, and the value where it passed.
@@ -175,14 +179,14 @@ class ScriptPool:
             SandboxUnavailable: No confined worker can be had.
             BadInput: An argument cannot be carried over.
         """
-        limits = limits or self.limits
+        limits, until = limits or self.limits, _end(seconds)
         if long := _too_long(sources, limits):
             return long, None
-        fed = _fed(wire.encode(_packed(list(arguments))).decode("ascii"))
-        with _Worker(self._workers, limits) as worker:
+        pieces = fed(wire.encode(packed(list(arguments))).decode("ascii"))
+        with Worker(self._workers, limits) as worker:
             try:
-                worker.ask([["define", list(sources)]])
-                found = worker.ask([*fed, ["call", name, None, ["dict"]]])
+                worker.ask([["define", list(sources)]], until)
+                found = worker.ask([*pieces, ["call", name, None, ["dict"]]], until)
                 return Ran("passed", ""), unpack(found, KEYS)
             except (SandboxError, Unsendable) as error:
                 return Ran(_verdict(error), "", str(error)), None
@@ -201,7 +205,7 @@ class ScriptPool:
         limits = limits or self.limits
         if long := _too_long(sources, limits):
             raise ProgramError(long.detail)
-        worker = _Worker(self._workers, limits)
+        worker = Worker(self._workers, limits)
         try:
             worker.ask([["define", list(sources)]])
         except BaseException:
@@ -218,9 +222,9 @@ class ScriptPool:
             SandboxUnavailable: No confined worker can be had.
             BadOutput: It returned what cannot be carried over.
         """
-        with _Worker(self._workers, limits or self.limits) as worker:
+        with Worker(self._workers, limits or self.limits) as worker:
             try:
-                return unpack(worker.ask([["prepared", name, _packed(list(arguments))]]), KEYS)
+                return unpack(worker.ask([["prepared", name, packed(list(arguments))]]), KEYS)
             except Unsendable as error:
                 raise BadOutput(str(error)) from None
 
@@ -248,21 +252,22 @@ class ScriptPool:
 
         Raises:
             SandboxUnavailable: No confined worker can be had.
-            BadInput: The test ended without calling the function, which is no fault of the function's.
+            BadInput: The test ended without calling the function, or begins with a call that is too long to be sent,
+                which is no fault of the function's.
         """
         limits, until, made = limits or self.limits, time.monotonic() + seconds, 0
         if long := _too_long(sources, limits):
             return Judged(long.verdict, long.detail, 0)
-        with _Worker(self._workers, limits) as stranger, _Worker(self._workers, limits) as judge:
+        with Worker(self._workers, limits) as stranger, Worker(self._workers, limits) as judge:
             try:
-                stranger.ask([["define", list(sources)]])
+                stranger.ask([["define", list(sources)]], until)
             except SandboxError as error:
                 return Judged(_verdict(error), str(error), 0)
             question: list[Any] = ["check", list(test), name, check]
             raised = ""
             while True:
                 try:
-                    found = judge.ask([question])
+                    found = judge.ask([question], until)
                 except SandboxUnavailable:
                     raise
                 except SandboxError as error:  # a value may be made to take for ever to compare
@@ -271,10 +276,14 @@ class ScriptPool:
                     case ["call", arguments, keywords] if made < calls and time.monotonic() < until:
                         made += 1
                         try:
-                            value = stranger.ask([["call", name, arguments, keywords]])
-                            question = ["answer", "value", _sound(value)]
+                            value = stranger.ask([["call", name, arguments, keywords]], until)
+                            question = ["answer", "value", sound(value)]
                         except ProgramError as error:
                             question = ["answer", "raised", raised := str(error)]
+                        except BadInput:
+                            if made == 1:
+                                raise  # the test's own words; later ones may have grown of what the function said
+                            return Judged("error", "the test calls the function with more than can be sent", made)
                         except (SandboxError, Unsendable) as error:
                             return Judged(_verdict(error), str(error), made)
                     case ["call", *_]:
@@ -308,7 +317,7 @@ class Functions:
         worker: Where the script was run.
     """
 
-    def __init__(self, worker: _Worker) -> None:
+    def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -320,43 +329,15 @@ class Functions:
             BadOutput: It returned what cannot be carried over.
             BadInput: An argument cannot be carried over.
         """
-        fed = _fed(wire.encode(_packed(list(arguments))).decode("ascii"))
+        pieces = fed(wire.encode(packed(list(arguments))).decode("ascii"))
         try:
-            return unpack(self._worker.ask([*fed, ["call", name, None, ["dict"]]]), KEYS)
+            return unpack(self._worker.ask([*pieces, ["call", name, None, ["dict"]]]), KEYS)
         except Unsendable as error:
             raise BadOutput(str(error)) from None
 
     def close(self) -> None:
         """Ends the worker; a second call does nothing."""
         self._worker.close()
-
-
-class _Worker:
-    """A worker; as a context manager for the length of a block."""
-
-    def __init__(self, workers: Workers, limits: Limits) -> None:
-        self._channel: ProcessChannel = workers.channel(limits)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends it."""
-        self._channel.close()
-
-    def ask(self, operations: Sequence[list[Any]]) -> Any:
-        """The value of the last answer; the first error is raised."""
-        value = None
-        for raw in self._channel.exchange(operations):
-            if isinstance(raw, Exception):
-                raise raw
-            if raw[0] != "ok" or len(raw) != 2:
-                raise from_wire(raw)
-            value = raw[1]
-        return value
 
 
 def _verdict(error: Exception) -> Verdict:
@@ -375,24 +356,5 @@ def _too_long(sources: Sequence[str], limits: Limits) -> Ran | None:
     return Ran("error", "", f"the source has {length:,} characters; at most {limits.source_chars:,} are read")
 
 
-def _fed(text: str) -> list[list[Any]]:
-    return [["feed", text[start : start + PIECE]] for start in range(0, len(text), PIECE)]
-
-
-def _sound(value: Any) -> Any:
-    """A packed value that is about to be sent on; whoever sent it is not trusted.
-
-    Raises:
-        Unsendable: It is none, or too long.
-    """
-    unpack(value, KEYS)
-    if len(wire.encode(value)) > VALUE_BYTES:
-        raise Unsendable(f"the function returned a value of more than {VALUE_BYTES:,} bytes")
-    return value
-
-
-def _packed(value: Any) -> Any:
-    try:
-        return pack(value)
-    except Unsendable as error:
-        raise BadInput(f"an argument cannot be carried over: {error}") from None
+def _end(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from metagym.sandbox.plain import type_name
+from metagym.sandbox.plain import type_name, whole
 
 DEPTH = 64
 """Deepest nesting."""
@@ -20,12 +20,15 @@ ITEMS = 2_000_000
 """Numbers, texts and containers in one value."""
 
 KEYS = 5_000
-"""Entries of sets and dicts in one value, where the caller reads it: numbers can be chosen whose hashes are all equal,
-and each entry then costs as many comparisons as there are others."""
+"""Entries of sets and keys of dicts in one value, with all that these hold, where the caller reads it. Numbers and
+tuples can be chosen whose hashes are all equal; each is then compared with all others, item by item."""
 
 _SAFE = 2**53
 _DIGITS = 40_000
 """Hexadecimal digits of the longest integer."""
+
+_DIGITS_A_KEY = 64
+"""Hexadecimal digits of an integer within a key that cost as much as a further key."""
 
 
 class Unsendable(ValueError):
@@ -50,7 +53,7 @@ def _pack(value: Any, depth: int, room: list[int]) -> Any:
     if value is None or kind is bool:
         return value
     if kind is str:
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole(value)
     if kind is int:
         if -_SAFE < value < _SAFE:
             return value
@@ -83,36 +86,40 @@ def unpack(data: Any, keys: int = ITEMS) -> Any:
 
     Args:
         data: JSON data.
-        keys: Entries that its sets and dicts may have together; `KEYS` outside of a worker.
+        keys: What its sets and the keys of its dicts may hold together; `KEYS` outside of a worker.
 
     Raises:
         Unsendable: It is no such data.
     """
     try:
-        return _unpack(data, DEPTH, [ITEMS, keys])
+        return _unpack(data, DEPTH, [ITEMS, keys], False)
     except (TypeError, OverflowError, RecursionError) as error:  # a list as a key, a number that is no double
         raise Unsendable("the data is no value") from error
 
 
-def _unpack(data: Any, depth: int, room: list[int]) -> Any:
+def _unpack(data: Any, depth: int, room: list[int], hashed: bool) -> Any:
+    """The same for a part; `hashed` within an entry of a set or a key of a dict."""
     room[0] -= 1
     if depth < 0 or room[0] < 0:
         raise Unsendable("a value is nested too deeply or holds too much")
-    if data is None or type(data) in (bool, str, int, float):
+    if hashed:
+        _charge(data, room)
+    if type(data) is str:
+        return whole(data)
+    if type(data) is float and data - data != 0.0:  # 1e999, which our own side writes as ["float", "inf"]
+        raise Unsendable("the data is no value")
+    if data is None or type(data) in (bool, int, float):
         return data
     if type(data) is not list or not data or type(data[0]) is not str:
         raise Unsendable("the data is no value")
     name, parts = data[0], data[1:]
-    if name in ("set", "frozenset", "dict"):
-        room[1] -= len(parts)
-        if room[1] < 0:
-            raise Unsendable("the sets and dicts of a value hold too much")
     if name in _MAKE:
-        return _MAKE[name]([_unpack(part, depth - 1, room) for part in parts])
+        hashed = hashed or name in ("set", "frozenset")
+        return _MAKE[name]([_unpack(part, depth - 1, room, hashed) for part in parts])
     if name == "dict":
         if not all(type(part) is list and len(part) == 2 for part in parts):
             raise Unsendable("the data is no value")
-        return {_unpack(key, depth - 1, room): _unpack(item, depth - 1, room) for key, item in parts}
+        return {_unpack(key, depth - 1, room, True): _unpack(item, depth - 1, room, hashed) for key, item in parts}
     if name == "complex" and len(parts) == 2:
         return complex(_number(parts[0]), _number(parts[1]))
     if len(parts) == 1 and type(parts[0]) is str and name in _READ:
@@ -123,8 +130,20 @@ def _unpack(data: Any, depth: int, room: list[int]) -> Any:
     raise Unsendable("the data is no value")
 
 
+def _charge(data: Any, room: list[int]) -> None:
+    """Takes a part of a key out of the room for keys."""
+    digits = 0
+    if type(data) is int:
+        digits = data.bit_length() // 4
+    elif type(data) is list and data[:1] == ["int"] and type(data[-1]) is str:
+        digits = len(data[-1])
+    room[1] -= 1 + digits // _DIGITS_A_KEY
+    if room[1] < 0:
+        raise Unsendable("the sets and dicts of a value hold too much")
+
+
 def _number(data: Any) -> float:
-    found = _unpack(data, 1, [2, 0])
+    found = _unpack(data, 1, [2, 0], False)
     if type(found) is not float:
         raise Unsendable("the data is no value")
     return found

@@ -22,7 +22,7 @@ from metagym_envs import problems
 from metagym_envs.problems import data, judging, maths
 from metagym_envs.problems.env import AGAIN, Problem
 from metagym_envs.problems.family import Problems
-from metagym_envs.problems.rows import KINDS, Row
+from metagym_envs.problems.rows import KINDS, ProgramTest, Row
 from metagym_envs.problems.scoring import scorer
 
 needs_maths = pytest.mark.skipif(
@@ -263,6 +263,26 @@ def test_tests_after_the_time_of_all_of_them_are_not_run(short: None) -> None:
     row = opened("livecodebench").row
     judged = judging.judge_program(row, row.solution, seconds=1e-9)
     assert (judged.verdict, judged.place) == ("timeout", "test 1 of 3")
+
+
+def test_a_value_that_no_file_holds_is_wrong_and_no_error_of_ours(short: None) -> None:
+    row = Row("r", "p", entry_point="f", tests=(ProgramTest(None, (1,), {"1": 1, "true": 2}),))
+    for value in ("{10**5000: 1}", "{(10**5000, 1): 1}", "{float('nan'): 1}", "{'1': 1, 10**5000: 2}", "10**5000"):
+        assert judging.judge_program(row, f"def f(x): return {value}", 50.0).verdict == "wrong"
+    assert judging.judge_program(row, "def f(x): return {1: 1, 'true': 2}", 50.0).verdict == "passed"
+
+
+def test_an_answer_that_waits_has_the_seconds_of_all_tests_and_no_more(short: None) -> None:
+    waits = "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
+    programs = Row("r", "p", tests=(ProgramTest("1", (), "1"),))
+    called = Row("r", "p", entry_point="f", tests=(ProgramTest(None, (1,), 1),))
+    checked = Row("r", "def f(x):\n    'x'\n", entry_point="f", check="def check(c): assert c(1) == 1")
+    for judged in (
+        judging.judge_program(programs, waits, 0.3),
+        judging.judge_program(called, waits, 0.3),
+        judging.judge_function(checked, f"{waits}def f(x): return x", 0.3),
+    ):
+        assert judged.verdict == "timeout" and "left for all of it" in judged.detail
 
 
 HOSTILE_FUNCTIONS = {

@@ -10,6 +10,7 @@ import pytest
 from metagym.errors import BadInput, ProgramError, ProgramKilled, SandboxUnavailable
 from metagym.sandbox.pool import Switches
 from metagym.sandbox.scripts import SCRIPT_LIMITS, ScriptPool
+from metagym.sandbox.scripts.asking import fed
 
 LIMITS = replace(SCRIPT_LIMITS, cpu_s=1.0, call_s=10.0, memory_mb=256)
 
@@ -192,6 +193,76 @@ def test_no_trick_passes_a_test(pool: ScriptPool, name: str) -> None:
     if name == "reads the frames":
         assert "nothing to read" in judged.detail
     assert "[2, 1]" not in judged.detail and "helper" not in judged.detail
+
+
+SAYS = (
+    "import os, struct, threading\n"
+    "def say(text):\n"
+    "    data = struct.pack('>I', len(text)) + text\n"
+    "    os.write(3, data)\n"
+    "    lock = threading.Lock()\n"
+    "    lock.acquire()\n"
+    "    lock.acquire()\n"  # for ever: what was said is the only answer
+)
+FORGED = {
+    "blames the caller": b'[[["input","nope"]]]',
+    "blames the machine": b'[[["unavailable","seccomp","nope"]]]',
+    "a number without end": b'[[["ok",1e999]]]',
+    "one within a list": b'[[["ok",["list",1,["complex",1e999,0.0]]]]]',
+    "half a character": b'[[["error","\\ud800"]]]',
+    "half a character as a value": b'[[["ok","\\ud800"]]]',
+    "a run with half a character": b'[[["ok",["\\ud800",true,""]]]]',
+    "a run that is too long": b'[[["ok",["' + b"x" * 3_000 + b'",true,""]]]]',
+    "nothing": b"[[]]",
+    "nothing in words": b'[[],""]',
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_worker_forges_is_a_verdict_and_no_error_of_the_callers(pool: ScriptPool, name: str) -> None:
+    says = f"say({FORGED[name]!r})\n"
+    limits = replace(LIMITS, call_s=0.5, output_chars=2_000)
+    ran = [pool.run([SAYS + says], limits=limits), pool.run([SAYS + says], "input" * 20_000, limits)]
+    ran.append(pool.call([f"{SAYS}def f(x):\n    {says}"], "f", [1], limits)[0])
+    judged = [pool.check([f"{SAYS}def f(x):\n    {says}"], TEST, "f", limits=limits)]
+    judged.append(pool.check([f"{SAYS}{says}"], TEST, "f", limits=limits))
+    if name != "a run with half a character":
+        assert all(one.verdict != "passed" for one in ran[:2])
+    assert all(one.verdict != "passed" for one in judged)
+    for one in (*ran, *judged):
+        one.detail.encode("utf-8")
+    for one in ran:
+        one.output.encode("utf-8")
+
+
+def test_all_that_a_script_is_asked_shares_the_time_that_is_left(pool: ScriptPool) -> None:
+    waits = (
+        "import threading, gc, sys\n"
+        "def wait(seconds):\n"
+        "    lock = threading.Lock()\n    lock.acquire()\n    lock.acquire(timeout=seconds)\n"
+        "Player = sys.modules['metagym.sandbox.scripts.inside'].ScriptPlayer\n"
+        "for found in gc.get_objects():\n"
+        "    if isinstance(found, Player):\n"
+        "        found._operations['feed'] = lambda text: wait(0.4)\n"  # it answers for its input's pieces itself
+        "def f(x):\n    wait(0.4)\n    return x\n"
+    )
+    assert len(fed("x" * 1_000_000)) == 20
+    ran, _ = pool.call([waits], "f", ["x" * 1_000_000], replace(LIMITS, call_s=1.0))
+    assert ran.verdict == "timeout" and "left for all of it" in ran.detail
+    ran, _ = pool.call([waits], "f", ["x" * 1_000_000], seconds=0.6)
+    assert ran.verdict == "timeout" and "left for all of it" in ran.detail
+    ran = pool.run([waits + "wait(5)"], seconds=0.2)
+    assert ran.verdict == "timeout" and "left for all of it" in ran.detail
+    judged = pool.check([waits], ["def check(c):\n    for _ in range(100): c(1)"], "f", seconds=0.6)
+    assert judged.verdict == "timeout" and 1 <= judged.calls <= 2
+
+
+def test_a_test_may_not_be_made_to_ask_for_more_than_can_be_sent(pool: ScriptPool) -> None:
+    grows = "def check(c):\n    text = c(1)\n    while True: text = c(text + text)"
+    judged = pool.check(["def f(x): return x if type(x) is str else 'x' * 400_000"], [grows], "f")
+    assert judged.verdict == "error" and judged.calls == 3
+    with pytest.raises(BadInput, match="too long"):
+        pool.check(["def f(x): return x"], ["def check(c): c('x' * 2_000_000)"], "f")
 
 
 def test_a_test_that_never_asks_is_no_test(pool: ScriptPool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter, OrderedDict, namedtuple
@@ -85,7 +86,22 @@ def test_where_a_caller_reads_sets_and_dicts_are_short() -> None:
     for value in (set(colliding), dict.fromkeys(colliding), [set(colliding[:3_000]), set(colliding[:3_000])]):
         with pytest.raises(Unsendable, match="hold too much"):
             unpack(pack(value), KEYS)
+    ones = list(itertools.islice(itertools.product((-1, -2), repeat=11), 450))  # hash(-1) == hash(-2)
+    assert len({hash(one) for one in ones}) == 1
+    deep: list[Any] = [{one: 1 for one in ones}, set(ones), {((0.5,) * 300, *one) for one in ones[:50]}]
+    deep += [{1: {(*one, "x"): 2 for one in ones}}, {frozenset((one,)) for one in ones}]
+    deep += [{2 ** (4 * 9_000) * n for n in range(1, 50)}]
+    for value in deep:
+        with pytest.raises(Unsendable, match="hold too much"):
+            unpack(pack(value), KEYS)
+        assert unpack(pack(value)) == value
+    with pytest.raises(Unsendable, match="hold too much"):
+        unpack(["set", *range(10**4_000, 10**4_000 + 120)], KEYS)  # as plain JSON numbers, which `pack` never writes
     assert len(unpack(pack(set(range(5_000))), KEYS)) == 5_000 and len(unpack(pack(set(range(9_000))))) == 9_000
+
+
+def test_half_characters_do_not_arrive() -> None:
+    assert unpack(["dict", ["\ud800", ["list", "a\udfff"]]]) == {"\ufffd": ["a\ufffd"]}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +109,7 @@ def test_where_a_caller_reads_sets_and_dicts_are_short() -> None:
     [
         [], [1], ["tuple", [1]], ["eval", "1"], ["int", "zz"], ["int", "f" * 50_000], ["float", "1.5"], ["bytes", "x"],
         ["set", ["list"]], ["dict", [["list"], 1]], ["dict", [1]], ["complex", 1, 2], ["complex", 1.0], {}, {"a": 1},
-        ["int", 3], ["float", "nan", "nan"],
+        ["int", 3], ["float", "nan", "nan"], 1e999, -1e999, ["list", math.nan], ["complex", 1e999, 0.0],
     ],
     ids=repr,
 )  # fmt: skip
