@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from metagym.errors import ClusterError, HostError, NodeLost
+from metagym.errors import ClusterError, HostError, MetaGymWarning, NodeLost
 
 HIRE_SECONDS = 180.0
 """Longest wait for the first worker: cold interpreters on busy machines."""
@@ -58,8 +59,9 @@ class Crew:
         self._news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._alone: dict[Worker, bool] = {}  # True once its lease is held, False while its other leases end
         self._failure: ClusterError | None = None
-        self._closed = False
+        self._fatal = self._begun = self._closed = False
         self.lost = 0
 
     @property
@@ -71,38 +73,47 @@ class Crew:
         """Whether a worker is still there."""
         return worker in self._busy
 
-    async def lease(self, most: int | None = None) -> Worker:
+    async def lease(self, most: int | None = None, *, alone: bool = False) -> Worker:
         """The least busy worker; waits while all of them have `most` leases.
 
         Args:
             most: Leases that a worker may have at a time; None is no limit.
+            alone: Nobody else gets this worker until the lease ends.
 
         Raises:
             ClusterError: No worker can be had.
         """
         await self._started()
         while True:
-            if self._failure is not None:
+            if self._failure is not None and (self._fatal or not (self._busy or self._hiring)):
                 raise ClusterError(str(self._failure))
-            free = [worker for worker, busy in self._busy.items() if most is None or busy < most]
+            ours = {worker: busy for worker, busy in self._busy.items() if worker not in self._alone}
+            free = [worker for worker, busy in ours.items() if alone or most is None or busy < most]
             if free:
                 worker = min(free, key=self._busy.__getitem__)
-                self._busy[worker] += 1
-                return worker
-            if self._closed:
+                if not alone:
+                    self._busy[worker] += 1
+                    return worker
+                if await self._emptied(worker):
+                    return worker
+            elif self._closed:
                 raise HostError("the pool is closed")
-            await self._changed()
+            else:
+                await self._changed()
 
     def release(self, worker: Worker) -> None:
         """Ends a lease; a worker that is gone is no matter."""
         if worker in self._busy:
             self._busy[worker] -= 1
+            if self._alone.get(worker):
+                del self._alone[worker]
             self._tell()
 
     def drop(self, worker: Worker) -> None:
         """Takes a lost worker out and looks for another one."""
         if worker in self._busy:
             del self._busy[worker]
+            self._alone.pop(worker, None)
             self.lost += 1
             worker.end()
             if not self._closed:
@@ -141,13 +152,33 @@ class Crew:
         while len(self._busy) < size and self._failure is None:  # the first tasks would all meet the first worker
             left = until - asyncio.get_running_loop().time()
             if self._busy and left <= 0:
-                return
+                break
             await self._changed(left if self._busy else None)
+        self._begun = True
+
+    async def _emptied(self, worker: Worker) -> bool:
+        """Keeps a worker for one lease, once its other leases have ended; False where it is lost meanwhile."""
+        self._alone[worker] = False
+        try:
+            while self._busy.get(worker):
+                await self._changed()
+        except BaseException:
+            self._alone.pop(worker, None)
+            self._tell()
+            raise
+        if worker not in self._busy:
+            return False
+        self._alone[worker], self._busy[worker] = True, 1
+        return True
 
     def _look(self) -> None:
         task = asyncio.ensure_future(self._hired())
         self._hiring.add(task)
-        task.add_done_callback(self._hiring.discard)
+        task.add_done_callback(self._looked)
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        self._hiring.discard(task)
+        self._tell()
 
     async def _hired(self) -> None:
         for tries_left in (2, 1, 0):
@@ -155,20 +186,24 @@ class Crew:
                 worker = await self._hire()
             except NodeLost as error:  # its node went while it started
                 if not tries_left:
-                    self._fail(ClusterError(f"no worker of the cluster starts: {error}"))
+                    self._fail(ClusterError(f"no worker of the cluster starts: {error}"), fatal=False)
             except ClusterError as error:
-                self._fail(error)
+                self._fail(error, fatal=not self._begun)
                 return
             except Exception as error:
-                self._fail(ClusterError(f"a worker cannot be started: {type(error).__name__}: {error}"))
+                told = ClusterError(f"a worker cannot be started: {type(error).__name__}: {error}")
+                self._fail(told, fatal=not self._begun)
                 return
             else:
                 self._busy[worker] = 0
                 self._tell()
                 return
 
-    def _fail(self, error: ClusterError) -> None:
-        self._failure = self._failure or error
+    def _fail(self, error: ClusterError, fatal: bool) -> None:
+        """Notes that a worker cannot be had: the end of all at the start, later only where nobody is left."""
+        self._failure, self._fatal = self._failure or error, self._fatal or fatal
+        if not self._fatal and self._busy:
+            warnings.warn(f"a lost worker is not replaced: {error}", MetaGymWarning, stacklevel=2)
         self._tell()
 
     async def _changed(self, seconds: float | None = None) -> None:

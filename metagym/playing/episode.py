@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from metagym import checks
 from metagym.chat.scripted import Scripted
@@ -24,7 +24,7 @@ from metagym.errors import (
 )
 from metagym.families import Family, as_written
 from metagym.playing.actor import LINES, ActorSettings, Conversation
-from metagym.playing.hosts import Host, HostPool, InlineHost
+from metagym.playing.hosts import EpisodePool, Host, HostPool, InlineHost
 from metagym.seeding import branch
 from metagym.tasks import Task
 
@@ -259,19 +259,24 @@ async def play_kept(
     family: Family,
     pool: HostPool,
     stopped: Sequence[Exception],
-    elsewhere: Callable[[Job], Awaitable[Episode]] | None,
+    elsewhere: Callable[[Job, bool], Awaitable[Episode]] | None,
 ) -> Episode:
-    """An episode; one that is lost with its worker is played again with equal seeds, as often as the pool says."""
-    replays = getattr(pool, "replays", None)
+    """An episode; one that is lost with its worker is played again with equal seeds, as often as the pool says.
+
+    One that has lost two workers may be what ends them: it is played alone then, so that it takes no other with it.
+    """
+    replays: int | None = getattr(pool, "replays", None)
+    losses = 0
     while True:
+        alone = losses > 1
         try:
             if elsewhere is not None:
-                return await elsewhere(job)
-            return await play_job(job, model, family, pool, stopped)
+                return await elsewhere(job, alone)
+            return await play_job(job, model, family, cast(EpisodePool, pool).alone if alone else pool, stopped)
         except NodeLost as error:
             if replays is None:  # whoever made this pool plays anew by itself
                 raise
-            if not replays:
+            if losses >= replays:
                 cause = f"NodeLost: {error} (each of its plays lost its worker)"
                 return _Record(job.task, job.seed, model.backend).end(family, Status.ERROR, cause)
-            replays -= 1
+            losses += 1

@@ -67,12 +67,20 @@ class EpisodePool(HostPool, Protocol):
 
     Attributes:
         replays: How often an episode that is lost with its worker (`NodeLost`) is played anew.
+        alone: Hosts on the same workers, each of them the only one on its worker.
     """
 
     replays: int
 
-    def player(self, model: Any, family: Family) -> Callable[[Any], Awaitable[Any]] | None:
-        """What plays a `metagym.playing.episode.Job` of this model as a whole; None where the model is asked from here.
+    @property
+    def alone(self) -> HostPool:
+        """See above."""
+        ...
+
+    def player(self, model: Any, family: Family) -> Callable[[Any, bool], Awaitable[Any]] | None:
+        """What plays a `metagym.playing.episode.Job` of this model as a whole, alone on its worker or not.
+
+        None where the model is asked from here.
 
         Raises:
             BadInput: The workers cannot ask this model.

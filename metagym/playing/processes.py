@@ -22,7 +22,8 @@ from metagym.families import Family
 from metagym.playing.hosts import Host, Transition, checked_reset, checked_step
 from metagym.tasks import Task
 
-_START_SECONDS = 120.0  # a cold interpreter and a heavy engine import on a busy machine
+START_SECONDS = 120.0
+"""Longest start of a worker: a cold interpreter and a heavy engine import on a busy machine."""
 _END_SECONDS = 5.0
 _LAST_WORDS = 500
 _RENEW_AFTER = 500  # episodes: engines that remember what they met grow without end
@@ -168,7 +169,7 @@ class ProcessPool:
                 self._all.discard(worker)
             worker = await _Worker.start()
             self._all.add(worker)
-            await worker.ask({"call": "hello"}, _START_SECONDS, "start")
+            await worker.ask({"call": "hello"}, START_SECONDS, "start")
             return worker
         except BaseException:
             self._slots.release()

@@ -5,7 +5,7 @@ the limits hold as at home; or (`whole`) an episode is played on a worker from i
 included, and only the finished episode comes back. Records are the same, since every seed hangs on the task alone.
 
 A worker that is lost takes its unfinished episodes with it: they are played again on another one with equal seeds. What
-had come back before is not touched.
+had come back before is not touched. A worker that does not answer in time is lost as well: it is ended.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ from metagym.chat.layers import find_layer
 from metagym.chat.loading import origin_of
 from metagym.chat.types import ChatModel
 from metagym.episodes import Episode
-from metagym.errors import BadInput, DeadlineExceeded, HostError, NodeLost
+from metagym.errors import BadInput, HostError, NodeLost
 from metagym.families import Family
 from metagym.playing.crew import Crew, Worker
 from metagym.playing.episode import Job
-from metagym.playing.hosts import Transition
-from metagym.playing.processes import _START_SECONDS, pickled
+from metagym.playing.hosts import HostPool, Transition
+from metagym.playing.processes import START_SECONDS, pickled
 from metagym.tasks import Task
 
 T = TypeVar("T")
 
 GRACE_SECONDS = 30.0
 """Beyond an environment's own deadline, which its worker keeps: after it the worker itself is taken for hung."""
+WATCH_SECONDS = 10.0
+"""How often a worker that plays a whole episode is asked whether it is alive."""
 REPLAYS = 3
 """How often an episode is played anew when its worker is lost; one that meets it more often may be what ends them."""
 
@@ -97,11 +99,16 @@ class RemotePool:
         self._taught: dict[Worker, dict[str, asyncio.Future[Any]]] = {}
         self._numbers = itertools.count()
 
-    def host(self, family: Family) -> RemoteHost:
-        """See `HostPool`."""
-        return RemoteHost(self, family, *self._payload(family))
+    def host(self, family: Family, alone: bool = False) -> RemoteHost:
+        """See `HostPool`; `alone` on its worker or not."""
+        return RemoteHost(self, family, *self._payload(family), alone)
 
-    def player(self, model: ChatModel, family: Family) -> Callable[[Job], Awaitable[Episode]] | None:
+    @property
+    def alone(self) -> HostPool:
+        """See `EpisodePool`."""
+        return _Alone(self)
+
+    def player(self, model: ChatModel, family: Family) -> Callable[[Job, bool], Awaitable[Episode]] | None:
         """What plays whole episodes of `model`; None where only environments are on the workers.
 
         Raises:
@@ -112,11 +119,12 @@ class RemotePool:
         ticket, accounted = pickle.dumps(_ticket(model)), find_layer(model, Accounted)
         digest, payload = self._payload(family)
 
-        async def play(job: Job) -> Episode:
-            worker = await self.crew.lease(self._most(family))
+        async def play(job: Job, alone: bool = False) -> Episode:
+            worker = await self.crew.lease(self._most(family), alone=alone)
             try:
                 await self.teach(worker, digest, payload)
-                episode = await self.call(worker, "episode", digest, ticket, job)
+                silence = job.settings.env_deadline + GRACE_SECONDS
+                episode = await self._watched(silence, worker, "episode", digest, ticket, job)
             finally:
                 self.crew.release(worker)
             if accounted is not None:
@@ -140,8 +148,7 @@ class RemotePool:
         """A call of a worker; one that is lost is taken out of the crew.
 
         Raises:
-            NodeLost: The worker is gone.
-            DeadlineExceeded: It did not answer within `limit` seconds and was ended.
+            NodeLost: The worker is gone, or it did not answer within `limit` seconds and was ended.
             Exception: What the call itself raised.
         """
         if not self.crew.has(worker):
@@ -156,9 +163,30 @@ class RemotePool:
             if not timer.expired():  # an environment's own deadline
                 raise
             self._drop(worker)
-            raise DeadlineExceeded(
-                f"worker {worker.name} did not finish {name!r} within {limit:g} s; it was ended"
-            ) from None
+            raise NodeLost(f"worker {worker.name} did not finish {name!r} within {limit:g} s; it was ended") from None
+
+    async def _watched(self, silence: float, worker: Worker, name: str, *arguments: Any) -> Any:
+        """A call that may take long: meanwhile the worker is asked whether it is alive.
+
+        Raises:
+            NodeLost: It is gone, or said nothing for `silence` seconds and was ended.
+            Exception: What the call itself raised.
+        """
+        call = asyncio.ensure_future(self.call(worker, name, *arguments))
+        call.add_done_callback(_seen)
+        try:
+            while not (await asyncio.wait({call}, timeout=WATCH_SECONDS))[0]:
+                asked = asyncio.ensure_future(self.call(worker, "live", limit=silence))
+                asked.add_done_callback(_seen)
+                try:
+                    await asyncio.wait({call, asked}, return_when=asyncio.FIRST_COMPLETED)
+                    if asked.done() and not call.done():
+                        asked.result()
+                finally:
+                    asked.cancel()
+            return call.result()
+        finally:
+            call.cancel()
 
     def _drop(self, worker: Worker) -> None:
         self.crew.drop(worker)
@@ -168,7 +196,7 @@ class RemotePool:
         """Sends a family to a worker that does not have it."""
         known = self._taught.setdefault(worker, {})
         if digest not in known:  # episodes that begin together send it once
-            known[digest] = asyncio.ensure_future(self.call(worker, "learn", digest, payload))
+            known[digest] = asyncio.ensure_future(self.call(worker, "learn", digest, payload, limit=START_SECONDS))
         await asyncio.shield(known[digest])
 
     def _most(self, family: Family) -> int | None:
@@ -181,11 +209,25 @@ class RemotePool:
         return self._payloads[id(family)][1:]
 
 
+@dataclass(frozen=True)
+class _Alone:
+    """Hosts of a pool that share their worker with no other."""
+
+    pool: RemotePool
+
+    def host(self, family: Family) -> RemoteHost:
+        """See `HostPool`."""
+        return self.pool.host(family, alone=True)
+
+    async def close(self) -> None:
+        """The pool is its owner's."""
+
+
 class RemoteHost:
     """One environment on a worker of a `RemotePool`."""
 
-    def __init__(self, pool: RemotePool, family: Family, digest: str, payload: bytes) -> None:
-        self.pool, self.family = pool, family
+    def __init__(self, pool: RemotePool, family: Family, digest: str, payload: bytes, alone: bool = False) -> None:
+        self.pool, self.family, self._apart = pool, family, alone
         self._digest, self._payload = digest, payload
         self._worker: Worker | None = None
         self._number = -1
@@ -193,10 +235,10 @@ class RemoteHost:
     async def open(self, task: Task) -> None:
         """See `Host`."""
         pool = self.pool
-        self._worker = await pool.crew.lease(pool._most(self.family))
+        self._worker = await pool.crew.lease(pool._most(self.family), alone=self._apart)
         await pool.teach(self._worker, self._digest, self._payload)
         self._number = pool.number()
-        limit = pool.deadline + GRACE_SECONDS + (_START_SECONDS if self.family.host == "process" else 0.0)
+        limit = pool.deadline + GRACE_SECONDS + (START_SECONDS if self.family.host == "process" else 0.0)
         arguments = self._number, self._digest, task.to_json(), pool.deadline
         await pool.call(self._worker, "open", *arguments, limit=limit)
 
@@ -224,6 +266,12 @@ class RemoteHost:
             raise HostError("the environment is gone")
         limit = self.pool.deadline + GRACE_SECONDS
         return await self.pool.call(self._worker, name, self._number, *arguments, limit=limit)
+
+
+def _seen(task: asyncio.Future[Any]) -> None:
+    """Keeps asyncio from complaining of an error that another one came before."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def replayed(play: Callable[[], Awaitable[T]], times: int = REPLAYS) -> T:

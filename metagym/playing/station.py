@@ -105,6 +105,9 @@ class Station:
         """What this worker is."""
         return {**facts(), "pid": os.getpid(), "host": platform.node()}
 
+    async def do_live(self) -> None:
+        """Says that this worker's loop turns."""
+
     async def do_learn(self, digest: str, payload: bytes) -> None:
         """Takes a family by value, under the digest of these bytes."""
         if digest not in self._families:

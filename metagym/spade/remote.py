@@ -8,8 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from metagym.errors import BadInput, DeadlineExceeded, HostError, NodeLost
+from metagym.errors import BadInput, HostError
 from metagym.playing.crew import Worker
+from metagym.playing.processes import START_SECONDS
 from metagym.playing.remote import GRACE_SECONDS, RemotePool
 from metagym.sandbox import Limits, SandboxPool
 from metagym.sandbox.operations import Ask, Operation, Reset, Step
@@ -42,7 +43,8 @@ class RemoteProgram:
         """
         self._worker = await self._pool.crew.lease()
         try:
-            await self._pool.call(self._worker, "load", self._number, self._source, self._limits)
+            limit = START_SECONDS + (self._limits or Limits()).load_s
+            await self._pool.call(self._worker, "load", self._number, self._source, self._limits, limit=limit)
         except BaseException:
             self._pool.crew.release(self._worker)
             raise
@@ -71,10 +73,7 @@ class RemoteProgram:
         assert self._worker is not None
         limits = self._limits or Limits()  # all sessions of a program may be before this call
         limit = GRACE_SECONDS + (AT_ONCE + 1) * limits.call_s + limits.load_s
-        try:
-            return await self._pool.call(self._worker, "program", self._number, operation, limit=limit)
-        except DeadlineExceeded as error:  # not the program's: the sandbox ends those, and says so
-            raise NodeLost(str(error)) from error
+        return await self._pool.call(self._worker, "program", self._number, operation, limit=limit)
 
 
 def staged_on(pool: RemotePool) -> Callable[..., AbstractAsyncContextManager[Stage]]:

@@ -14,7 +14,15 @@ from metagym import Episode, Family, Task
 from metagym.chat import Request, load, scripted
 from metagym.chat.accounts import Accounted, Budget, Ledger
 from metagym.episodes import Status
-from metagym.errors import BadInput, ClusterError, DeadlineExceeded, HostError, NodeLost, TooManyFailures
+from metagym.errors import (
+    BadInput,
+    ClusterError,
+    DeadlineExceeded,
+    HostError,
+    MetaGymWarning,
+    NodeLost,
+    TooManyFailures,
+)
 from metagym.families import load_family
 from metagym.playing import crew as crews
 from metagym.playing import remote
@@ -170,18 +178,77 @@ def test_an_environment_that_is_too_slow_is_ended_there_and_its_worker_lives_on(
 
 
 class Hung(NearWorker):
+    """Answers nothing any more from its first call of `lose_in` on, whatever is asked."""
+
     async def call(self, name: str, *arguments: Any) -> Any:
-        if name == "step":
-            await asyncio.sleep(3600)
+        if name == self.lose_in or self.lose_in in self.calls:
+            self.calls.append(name)
+            await self.gone.wait()
+            raise NodeLost("it was ended")
         return await super().call(name, *arguments)
 
 
-def test_a_worker_that_does_not_answer_is_ended_and_its_episode_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("whole", "at"), [(False, "learn"), (False, "open"), (False, "step"), (True, "episode")])
+def test_a_worker_that_answers_no_more_is_ended_and_its_episodes_are_played_again(
+    whole: bool, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GRACE_SECONDS", "WATCH_SECONDS", "START_SECONDS"):
+        monkeypatch.setattr(remote, name, 0.2)
+    cluster = NearCluster(2, lambda number: NearWorker(f"near {number}") if number else Hung("hung", lose_in=at))
+    family, settings = guess_family(), PlaySettings(env_deadline=1.0, max_steps=3)
+    found = played(cluster.pool(whole=whole, deadline=1.0), family, 6, settings=settings)
+    assert texts(found) == texts(at_home(family, 6)) and cluster.workers[0].ended
+
+
+def test_an_episode_that_hangs_every_worker_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "GRACE_SECONDS", 0.2)
-    cluster = NearCluster(1, lambda number: Hung("hung") if not number else NearWorker("near"))
+    cluster = NearCluster(1, lambda number: Hung("hung", lose_in="step"))
     [episode] = played(cluster.pool(deadline=0.01), guess_family(), 1, settings=PlaySettings(max_failures=1.0))
-    assert episode.status is Status.ERROR and "worker hung did not finish 'step'" in episode.cause
-    assert cluster.workers[0].ended
+    assert episode.status is Status.ERROR and "worker hung did not finish 'step' within 0.21 s" in episode.cause
+    assert len(cluster.workers) > remote.REPLAYS
+
+
+def test_a_long_whole_episode_of_a_worker_that_answers_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GRACE_SECONDS", "WATCH_SECONDS"):
+        monkeypatch.setattr(remote, name, 0.05)
+    family, cluster = guess_family(), NearCluster(1)
+    found = played(cluster.pool(whole=True), family, 1, scripted(ponder, id="guess"))
+    assert texts(found) == texts(at_home(family, 1)) and cluster.workers[0].calls.count("live") > 1
+
+
+async def ponder(request: Request) -> str:
+    await asyncio.sleep(0.2)
+    return guess(request)
+
+
+class Poisoned(NearWorker):
+    """Ends when it steps in, or plays, the episode of one task: a stand-in for an engine that kills its process."""
+
+    def __init__(self, name: str, task: str) -> None:
+        super().__init__(name)
+        self.task, self.open = task, -1
+
+    async def call(self, name: str, *arguments: Any) -> Any:
+        if name == "open" and arguments[2]["id"] == self.task:
+            self.open = arguments[0]
+        if (name == "step" and arguments[0] == self.open) or (name == "episode" and arguments[2].task.id == self.task):
+            await asyncio.sleep(0.02)  # others are under way by now
+            self.end()
+        return await super().call(name, *arguments)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_episode_that_ends_its_workers_takes_no_other_with_it(whole: bool) -> None:
+    family = guess_family()
+    tasks = [task.id for task in list(family.task_set("train"))[:12]]
+    cluster = NearCluster(2, lambda number: Poisoned(f"near {number}", tasks[3]))
+    everywhere = PlaySettings(max_failures=1.0, max_steps=3)
+    found = played(cluster.pool(whole=whole), family, 12, scripted(ponder, id="guess"), settings=everywhere)
+    home = at_home(family, 12)
+    assert [episode.task.id for episode in found if episode.status is Status.ERROR] == [tasks[3]]
+    assert [line for at, line in enumerate(texts(found)) if at != 3] == [
+        line for at, line in enumerate(texts(home)) if at != 3
+    ]
 
 
 def test_leases_go_to_the_least_busy_worker_and_wait_where_all_are_full() -> None:
@@ -201,6 +268,64 @@ def test_leases_go_to_the_least_busy_worker_and_wait_where_all_are_full() -> Non
             await crew.lease()
 
     asyncio.run(go())
+
+
+def test_a_lease_alone_waits_for_the_others_and_keeps_them_away() -> None:
+    async def go() -> None:
+        cluster = NearCluster(1)
+        crew = Crew(cluster.begin, cluster.hire)
+        worker = await crew.lease()
+        alone = asyncio.ensure_future(crew.lease(alone=True))
+        await asyncio.sleep(0)
+        other = asyncio.ensure_future(crew.lease())
+        await asyncio.sleep(0)
+        crew.release(worker)
+        assert await alone is worker
+        await asyncio.sleep(0.01)
+        assert not other.done()
+        crew.release(worker)
+        assert await other is worker
+        given_up = asyncio.ensure_future(crew.lease(alone=True))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        assert await asyncio.wait_for(crew.lease(), 5) is worker  # nothing is kept for who has gone
+        alone = asyncio.ensure_future(crew.lease(alone=True))
+        await asyncio.sleep(0)
+        crew.drop(worker)
+        assert (await alone) is not worker
+        await crew.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("error", [ClusterError("node x has Python 3.9"), NodeLost("x went"), OSError("no")])
+def test_a_worker_that_is_not_replaced_ends_nothing_while_others_are_there(error: Exception) -> None:
+    family, hired = guess_family(), []
+    cluster = NearCluster(2, lambda number: NearWorker(f"near {number}", lose_at=7 if number == 0 else None))
+
+    async def hire() -> Any:
+        hired.append(1)
+        if len(hired) > 2:
+            raise error
+        return await cluster.hire()
+
+    with pytest.warns(MetaGymWarning, match="a lost worker is not replaced: "):
+        found = played(remote.RemotePool(Crew(cluster.begin, hire)), family, 12)
+    assert texts(found) == texts(at_home(family, 12))
+
+
+def test_where_nobody_is_left_the_reason_is_told() -> None:
+    cluster, hired = NearCluster(1, lambda number: NearWorker(f"near {number}", lose_at=2)), []
+
+    async def hire() -> Any:
+        hired.append(1)
+        if len(hired) > 1:
+            raise ClusterError("node x has Python 3.9, the driver 3.11")
+        return await cluster.hire()
+
+    with pytest.raises(ClusterError, match="node x has Python 3.9"):
+        played(remote.RemotePool(Crew(cluster.begin, hire)), guess_family(), 4)
 
 
 def test_a_cluster_that_refuses_its_worker_stops_everything() -> None:
