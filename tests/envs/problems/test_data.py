@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -52,8 +53,37 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "bad.gz").write_bytes(b"no gzip")
     with pytest.raises(BadInput, match="bad.gz, cannot be read"):
         load("gsm8k", str(tmp_path / "bad.gz"))
+    packed = gzip.compress(b"0123456789" * 1_000, mtime=0)
+    for broken in (packed[:-5], packed[:14] + bytes(8) + packed[22:], packed[:10] + b"\xff" * 40):
+        (tmp_path / "bad.gz").write_bytes(broken)
+        with pytest.raises(BadInput, match="bad.gz, cannot be read"):
+            load("gsm8k", str(tmp_path / "bad.gz"))
+    os.mkfifo(tmp_path / "pipe")
+    for endless in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(BadInput, match="no regular file"):
+            load("gsm8k", str(endless))
+    with pytest.raises(BadInput, match="cannot be read"):
+        load("gsm8k", "a\0b")
+    with pytest.raises(BadInput, match="path is the name of a file"):
+        load("gsm8k", 5)  # type: ignore[arg-type]
+    (tmp_path / "latin").write_bytes('{"prompt": "é", "label": "1"}'.encode("latin-1"))
+    with pytest.raises(BadInput, match="line 1: no JSON"):
+        load("gsm8k", str(tmp_path / "latin"))
+    (tmp_path / "half").write_bytes(b'{"prompt": "\xed\xa0\x80", "label": "1"}')
+    with pytest.raises(BadInput, match="line 1: no JSON"):
+        load("gsm8k", str(tmp_path / "half"))
     with pytest.raises(NoTasks, match="holds no row of gsm8k"):
         load("gsm8k", file(tmp_path, "", "  "))
+
+
+def test_a_small_file_may_not_unpack_to_more_than_a_machine_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "MOST_BYTES", 1_000)
+    for name, raw in (("bomb.gz", gzip.compress(bytes(10**6))), ("long.jsonl", bytes(1_001))):
+        (tmp_path / name).write_bytes(raw)
+        with pytest.raises(BadInput, match=f"{name}, holds more than 1,000 bytes"):
+            load("gsm8k", str(tmp_path / name))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +113,37 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         ),
         ("humaneval", {"prompt": "p", "entry_point": "not a name", "test": "t"}, "'entry_point' is the name"),
         ("humaneval", {"prompt": "p", "entry_point": "f"}, "'test' is text"),
+        ("humaneval", {"prompt": "p", "entry_point": "class", "test": "t"}, "'entry_point' is the name"),
+        ("gsm8k", '{"prompt": "p", "label": NaN}', "line 2: no JSON (NaN is no number"),
+        ("gsm8k", '{"prompt": "p", "label": 1e999}', "'label' is the right answer"),
+        ("gsm8k", {"prompt": "p", "label": "no answer ####"}, "'label' is the right answer"),
+        ("gsm8k", "[" * 100_000, "line 2: no JSON"),
+        ("gsm8k", {"prompt": "half \ud800", "label": "1"}, "no JSON (half of a character"),
+        ("gsm8k", {"prompt": "p", "label": "1", "solution": ["\udfff"]}, "no JSON (half of a character"),
+        ("gsm8k", {**ONE, "id": "a\nb"}, "'id' is one line of at most 200"),
+        ("gsm8k", {**ONE, "id": "a" * 201}, "'id' is one line of at most 200"),
+        ("gpqa", {"prompt": "p", "label": "a", "choices": ["a", "a "]}, "'choices' are 2 to 10 different texts"),
+        *(
+            ("livecodebench", {"prompt": "p", "entry_point": "f", "tests": [test]}, "test 1: arguments and value")
+            for test in (
+                {"input": "1", "output": "[" * 100_000},
+                {"input": "[" * 100_000, "output": "1"},
+                {"input": "1", "output": "NaN"},
+                {"input": "1", "output": '"\\udfff"'},
+                {"input": "1", "output": "[" * 70 + "]" * 70},
+                {"input": "[" * 70 + "]" * 70, "output": "1"},
+            )
+        ),
+        *(
+            (
+                "livecodebench",
+                {"prompt": "p", "entry_point": name, "tests": [{"input": "1", "output": "1"}]},
+                "'entry_point' is a function or Class.method",
+            )
+            for name in ("f()", "a.b.c", "f; import os", " f", "1f", "f.")
+        ),
     ],
+    ids=lambda value: repr(value)[:60],
 )
 def test_a_row_that_is_not_usable_is_named_with_its_line(benchmark: str, row: Any, words: str, tmp_path: Path) -> None:
     first = {

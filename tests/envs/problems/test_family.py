@@ -80,7 +80,8 @@ def test_records_do_not_depend_on_concurrency(benchmark: str) -> None:
 
 def test_settings_are_checked_early() -> None:
     for options, words in (
-        ({"turns": 3}, "1 or 2 turns"), ({"turns": True}, "1 or 2 turns"), ({"seconds": 0}, "seconds for the tests"),
+        ({"turns": 1.0}, "1 or 2 turns"), ({"turns": 3}, "1 or 2 turns"),
+        ({"turns": True}, "1 or 2 turns"), ({"seconds": 0}, "seconds for the tests"),
         ({"stand_in": "x"}, "'oracle' or 'wrong'"), ({"benchmark": "mmlu"}, "no benchmark 'mmlu'"),
         ({"benchmark": "aime25"}, "needs path='FILE'"), ({"nope": 1}, "has no option 'nope'"),
     ):  # fmt: skip
