@@ -55,6 +55,13 @@ def test_the_first_field_that_is_named_is_a_telling_one() -> None:
         refuse_unlike(card(), card(samples=3), "a", "b")
 
 
+def test_another_rule_of_success_is_named() -> None:
+    prepared = prepare(SUMS)
+    other = dataclasses.replace(prepared, family=dataclasses.replace(prepared.family, success=lambda episode: True))
+    with pytest.raises(BadInput, match="scorer is"):
+        refuse_unlike(card_of(prepared, SPEC), card_of(other, SPEC), "a", "b")
+
+
 def test_models_places_and_titles_do_not_matter() -> None:
     assert card() == card(options={"path": "/somewhere/else"}) == card(spec="openai:other") == card(title="T")
 

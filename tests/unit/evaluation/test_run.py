@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from metagym import Episode, Status
+from metagym.episodes import Repair
 from metagym.errors import BadInput, TooManyFailures
 from metagym.evaluation.benchmarks import Benchmark, Sampling
 from metagym.evaluation.run import Entrant, RunSettings, evaluate, seat_of
 from metagym.evaluation.tasks import prepare
 from metagym.evaluation.writing import MAX_RUN, split_key
+from metagym.families import Cleaned
 from metagym.journal import Journal
 
 pytestmark = pytest.mark.usefixtures("quiz")
@@ -120,6 +122,24 @@ def test_names_and_settings_are_checked(tmp_path: Path) -> None:
         Entrant("a", "no such scheme")
     with pytest.raises(BadInput, match="max_failures"):
         RunSettings(max_failures=2)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_commands_are_cleaned_only_where_that_is_asked_for(tmp_path: Path, clean: bool) -> None:
+    plain = prepare(SUMS)
+    zero = dataclasses.replace(plain.family, clean=lambda command, legal: Cleaned("0", Repair.REPAIRED))
+    with Journal.open(tmp_path / "records.jsonl", "w") as journal:
+        prepared = [dataclasses.replace(plain, family=zero)]
+        asyncio.run(evaluate([HALF], prepared, RunSettings(clean=clean), journal))
+    assert ({turn.action for e in episodes(tmp_path) for turn in e.turns} == {"0"}) is clean
+
+
+def test_steps_history_and_admissible_commands_are_the_benchmark_s(tmp_path: Path) -> None:
+    asked = Benchmark("lake", "FrozenLake", limit=2, max_steps=3, history=0, show_admissible=False)
+    records(tmp_path, [Entrant("r", "random")], [asked])
+    assert {e.steps for e in episodes(tmp_path)} <= {1, 2, 3}
+    seat = seat_of(prepare(asked), "openai:m")
+    assert (seat.history, seat.show_admissible) == (0, False)
 
 
 def test_what_a_spec_fixes_wins_over_the_benchmarks_sampling() -> None:
