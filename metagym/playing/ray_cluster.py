@@ -2,7 +2,8 @@
 
 Ray carries messages, starts processes and tells which are gone; what is played, and what is played again, is decided by
 `metagym.playing.remote`. A Ray that is started here listens on loopback alone, asks for a token that only this process
-and its children know, shows no dashboard and reports nothing to anybody.
+and its children know, keeps its files and sockets in a folder that is the user's alone and ends with it, shows no
+dashboard and reports nothing to anybody.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import asyncio
 import logging
 import os
 import secrets
+import shutil
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +32,8 @@ AT_ONCE = 1000
 STORE_BYTES = 100 * 2**20
 """Ray's shared memory on this machine; our messages are small, and Ray wants 75 MiB at least."""
 LOOPBACK = "127.0.0.1"
+LONGEST_TEMP = 32
+"""Longest name of a folder for temporary files that Ray's socket names leave room for: a socket's has 107 characters."""
 
 
 class Actor:
@@ -108,7 +113,7 @@ class _Connection:
     def __init__(self, address: str | None, workers: int | None, processes: int) -> None:
         self._address, self._processes = address, processes
         self._workers = None if workers is None else whole_number("workers", workers, 1)
-        self._ours = False
+        self._ours, self._folder = False, ""
         self._actor_class: Any = None
 
     async def begin(self) -> int:
@@ -157,6 +162,13 @@ class _Connection:
         if self._ours and ray.is_initialized():
             ray.shutdown()
         self._ours = False
+        self._swept()
+
+    def _swept(self) -> None:
+        """Removes the files of a Ray of our own: logs, and the names of its sockets."""
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = ""
 
     def _connect(self) -> None:
         import ray
@@ -172,17 +184,24 @@ class _Connection:
                 with _loopback(_is_loopback(self._address)):
                     ray.init(address=self._address, **quiet)
         except ClusterError:
+            self._swept()
             raise
         except Exception as error:  # Ray tells of other versions by RuntimeError, of an absent cluster by several
+            self._swept()
             where = "a Ray on this machine" if self._address is None else f"the cluster at {self._address}"
             raise ClusterError(f"{where} cannot be used: {_words(error)}") from error
         self._ours = True
 
     def _start(self, quiet: dict[str, Any]) -> None:
-        """A Ray of our own, on loopback, with a token."""
+        """A Ray of our own, on loopback, with a token, in a folder that nobody else may enter.
+
+        Ray's own /tmp/ray is open to all users of the machine, and so are the sockets there, which ask for no token.
+        """
         import ray
 
         _hold_token(True)
+        room = tempfile.gettempdir()
+        self._folder = tempfile.mkdtemp(prefix="metagym-ray-", dir=room if len(room) <= LONGEST_TEMP else "/tmp")
         with _loopback(True):
             ray.init(
                 address="local",
@@ -190,6 +209,7 @@ class _Connection:
                 include_dashboard=False,
                 object_store_memory=STORE_BYTES,
                 _node_ip_address=LOOPBACK,
+                _temp_dir=f"{self._folder}/r",  # inside: Ray opens the folder that it is given to everybody
                 **quiet,
             )
         found = [node["NodeManagerAddress"] for node in ray.nodes()]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,8 @@ from metagym.families import load_family
 from metagym.playing import ray_cluster
 from metagym.playing.ray_cluster import _loopback, check_facts, ray_pool
 from metagym.playing.runner import PlaySettings, play_async
-from metagym.playing.station import code_digest, facts
+from metagym.playing.station import facts
+from tests.support.ray_nodes import children, cluster, kill_node, raylet_of  # noqa: F401
 from tests.support.worlds import GuessEnv, family_of
 
 slow = pytest.mark.slow
@@ -87,60 +87,6 @@ class Crashing(GuessEnv):
 
 
 # --- a cluster of two nodes
-
-
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    code_digest.cache_clear()  # the nodes read the modules anew as well
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    import ray
-    from ray.cluster_utils import Cluster
-
-    node = {
-        "num_cpus": 1,
-        "include_dashboard": False,
-        "object_store_memory": 80 * 2**20,
-        "node_ip_address": "127.0.0.1",
-    }
-    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-    with _loopback(True):
-        made = Cluster(initialize_head=True, head_node_args={**node, "_system_config": quick})
-        made.second = made.add_node(**{name: value for name, value in node.items() if name != "include_dashboard"})
-        made.wait_for_nodes()
-    try:
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
-
-
-def children(pid: int) -> list[int]:
-    """All descendants of a process."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1]) if entry.name.isdigit() else -1
-        except (OSError, ValueError):
-            continue
-        if parent == pid:
-            found += [int(entry.name), *children(int(entry.name))]
-    return found
-
-
-def raylet_of(node: Any) -> int:
-    return node.all_processes["raylet"][0].process.pid
-
-
-def kill_node(node: Any) -> None:
-    """Ends a node as a power cut would: every process at once."""
-    raylet = raylet_of(node)
-    for pid in (raylet, *children(raylet)):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
 
 
 @slow

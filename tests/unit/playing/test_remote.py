@@ -241,7 +241,7 @@ class Poisoned(NearWorker):
 def test_an_episode_that_ends_its_workers_takes_no_other_with_it(whole: bool) -> None:
     family = guess_family()
     tasks = [task.id for task in list(family.task_set("train"))[:12]]
-    cluster = NearCluster(2, lambda number: Poisoned(f"near {number}", tasks[3]))
+    cluster = NearCluster(1, lambda number: Poisoned(f"near {number}", tasks[3]))
     everywhere = PlaySettings(max_failures=1.0, max_steps=3)
     found = played(cluster.pool(whole=whole), family, 12, scripted(ponder, id="guess"), settings=everywhere)
     home = at_home(family, 12)
