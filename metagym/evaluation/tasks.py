@@ -61,6 +61,11 @@ def prepare(benchmark: Benchmark) -> Prepared:
     return Prepared(benchmark, family, tasks, split)
 
 
+def repeated(prepared: Prepared) -> int:
+    """How many tasks are, as the family says (`metagym.Family.identity`), the same as an earlier one."""
+    return len(prepared.tasks) - len({prepared.family.identity(task) for task in prepared.tasks})
+
+
 def tasks_digest(tasks: Iterable[Task]) -> str:
     """SHA-256 over the tasks, all fields, in any order."""
     return _digest(sorted(json.dumps(task.to_json(), sort_keys=True, ensure_ascii=True) for task in tasks))

@@ -23,7 +23,7 @@ from metagym.evaluation.card import card_of
 from metagym.evaluation.contamination import Training, refuse_contaminated
 from metagym.evaluation.presets import under
 from metagym.evaluation.run import BATCH, Entrant, Progress, RunSettings, evaluate, pairings
-from metagym.evaluation.tasks import Prepared, prepare
+from metagym.evaluation.tasks import Prepared, prepare, repeated
 from metagym.playing.hosts import make_pool
 from metagym.runs.evals_plan import COMMAND
 from metagym.runs.evals_train import read_training
@@ -213,6 +213,15 @@ async def _models(entrants: Sequence[Entrant], prepared: Sequence[Prepared]) -> 
     return found
 
 
+def _repeated(prepared: Sequence[Prepared]) -> list[str]:
+    """Notes on benchmarks that hold a task twice, as a file with equal rows does."""
+    return [
+        f"{count} of the {len(one.tasks)} tasks of {one.benchmark.name} are the same as an earlier one; each counts."
+        for one in prepared
+        if (count := repeated(one))
+    ]
+
+
 def _manifest(
     config: EvalConfig,
     suite: Suite,
@@ -229,7 +238,7 @@ def _manifest(
         "suite": suite.name,
         "title": suite.title,
         "preset": suite.preset or "none",
-        "notes": list(suite.notes),
+        "notes": [*suite.notes, *_repeated(prepared)],
         "entrants": {entrant.name: entrant.to_json() for entrant in config.entrants},
         "benchmarks": {one.benchmark.name: one.benchmark.to_json() for one in prepared},
         "order": [[e.name for e in config.entrants], [one.benchmark.name for one in prepared]],  # of the records

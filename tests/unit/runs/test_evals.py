@@ -285,6 +285,15 @@ def wicked(request: Any) -> str:
     return "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
+def test_equal_rows_of_a_file_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("math_verify")
+    file = tmp_path / "gsm8k.jsonl"
+    file.write_text("\n".join(json.dumps({"prompt": f"What is {n} + 1?", "label": n + 1}) for n in (1, 2, 1)))
+    config = EvalConfig("reasoning", BOTH[:1], {"gsm8k": str(file)}, only=("gsm8k",), preset="none")
+    results = load_evals(run_eval_sync(config, tmp_path / "r", hosts="thread"))
+    assert "1 of the 3 tasks of gsm8k are the same as an earlier one; each counts." in results.notices
+
+
 def test_unscored_episodes_are_counted_and_named(tmp_path: Path) -> None:
     results = load_evals(run(tmp_path / "r", (Entrant("right", spec("right")),), options={"broken": True}))
     told = results.score("right", "sums").measures
