@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,8 @@ SCENARIOS = "scenariosen"
 """Name of the folders that hold the English back ends."""
 
 _MOST_BYTES = 50_000_000
+_MOST_SOURCE = 1_000_000
+"""Characters of a module, of which the longest has 40,000: a parser takes a minute and gigabytes for some megabytes."""
 
 
 class Files(Protocol):
@@ -181,10 +184,15 @@ def _classes(files: Files, path: str) -> list[str]:
 
 
 def _parsed(files: Files, path: str, source: str) -> ast.Module:
+    if len(source) > _MOST_SOURCE:
+        raise BadInput(f"{path} of the ACEBench checkout {files.name} has more than {_MOST_SOURCE:,} characters")
     try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path} of the ACEBench checkout {files.name} is no Python: {error}") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that Python does not know
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        told = str(error) or "it is nested too deeply"
+        raise BadInput(f"{path} of the ACEBench checkout {files.name} is no Python: {told}") from None
 
 
 def constant(files: Files, path: str, name: str) -> str | None:

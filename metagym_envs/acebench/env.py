@@ -12,7 +12,7 @@ from metagym.spaces import FreeText
 from metagym_envs.acebench import judging, prompts
 from metagym_envs.acebench.entries import Entry
 from metagym_envs.acebench.users import FINISH, OPENS, SCRIPTED, ModelUser, ScriptedUser, User, model
-from metagym_envs.acebench.world import World
+from metagym_envs.acebench.world import UsedUp, World
 from metagym_envs.bfcl.calls import read_calls
 
 NO_CALL = 'That is no call. Nobody answers questions here: go on with what you know, or say "finish conversation".'
@@ -41,8 +41,9 @@ class AgentTask(gymnasium.Env[str, str]):
 
     ## Episode end
     Terminated by ``finish conversation``, the agent's or the user's; truncated after `turns` messages that follow the
-    first, of all sides together, and judged all the same. `info` holds ``success``, ``engine`` (who played the
-    user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process`` (share of milestones;
+    first, of all sides together, and judged all the same. Calls that take more than a conversation may end it, and its
+    state counts as not reached: else an agent could take itself out of the mean. `info` holds ``success``, ``engine``
+    (who played the user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process`` (share of milestones;
     1.0 where the state is reached, None without any) and ``official_end_to_end`` (as the official scorer counts it,
     which leaves out classes whose names it does not find), ``faults`` (what differs) and ``final_answer`` None.
 
@@ -117,7 +118,10 @@ class AgentTask(gymnasium.Env[str, str]):
             return self._over("", False)
         if self._messages >= self.turns:
             return self._over("", True)
-        answer = self._answer(action)
+        try:
+            answer = self._answer(action)
+        except UsedUp as spent:
+            return self._over("", False, str(spent))
         self._messages += 1
         if self._user is not None and answer.casefold().strip().strip(".'\"") == FINISH:
             return self._over("", False)
@@ -140,11 +144,15 @@ class AgentTask(gymnasium.Env[str, str]):
                 results.append(self._world.call(call.name, call.kwargs))
         return f"Results: {json.dumps(results, ensure_ascii=False, default=str)}"
 
-    def _over(self, observation: str, cut: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _over(self, observation: str, cut: bool, spent: str = "") -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """The end; `spent` tells that the agent used up what the back ends may take, which leaves no state to reach."""
         assert self._world is not None
-        state = self._world.state()
-        faults = judging.state_faults(self.entry, state)
-        official = not judging.state_faults(self.entry, state, skip=self.entry.renamed)
+        try:
+            state = {} if spent else self._world.state()
+        except UsedUp as error:
+            state, spent = {}, str(error)
+        faults = [spent] if spent else judging.state_faults(self.entry, state)
+        official = not spent and not judging.state_faults(self.entry, state, skip=self.entry.renamed)
         # Without any call the official harness has no instance to look at, and so no state that could be right.
         reached, official = not faults and self._called, official and self._called
         share = 1.0 if reached else judging.process(self.entry, self._sent)

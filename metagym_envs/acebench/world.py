@@ -12,13 +12,27 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from metagym.errors import EngineError, ProgramError, ProgramKilled, SandboxError, SandboxUnavailable
+from metagym.errors import (
+    BadInput,
+    BadOutput,
+    EngineError,
+    ProgramError,
+    ProgramKilled,
+    SandboxError,
+    SandboxUnavailable,
+)
 from metagym.sandbox.scripts import Functions, Limits, ScriptPool
 from metagym_envs.acebench.checkout import back_end, checkout
 from metagym_envs.acebench.entries import Entry
 
-LIMITS = Limits(call_s=20.0, load_s=20.0, cpu_s=10.0, memory_mb=256, source_chars=150_000, prints=0)
+LIMITS = Limits(call_s=20.0, load_s=20.0, cpu_s=10.0, memory_mb=256, source_chars=150_000, frame_bytes=2**21, prints=0)
 """Of the worker's whole life; a conversation of the benchmark takes a few milliseconds."""
+
+_SPENT = ("wall", "cpu", "memory", "output")
+
+
+class UsedUp(EngineError):
+    """What an agent asked for took more than a whole conversation may, or left a state that is too long to be read."""
 
 
 def pool() -> ScriptPool:
@@ -50,14 +64,17 @@ class World:
 
     def __init__(self, path: str, entry: Entry) -> None:
         driver, modules, places = _sources(path, entry.kind, entry.classes)
+        self._functions: Functions | None = None
         try:
-            self._functions: Functions = pool().open([driver])
+            self._functions = pool().open([driver])
             for name, source in modules:
                 self._functions.call("install", name, source)
             self._functions.call("begin", dict(places), list(entry.classes), _copied(entry.config))
         except SandboxUnavailable:
+            self.close()
             raise
-        except SandboxError as error:
+        except (SandboxError, BadInput) as error:
+            self.close()
             raise EngineError(
                 f"the back ends of {entry.id} ({', '.join(entry.classes)}) do not begin: {error}"
             ) from None
@@ -66,32 +83,42 @@ class World:
         """Calls a function with named plain values; gives what it says, errors included.
 
         Raises:
-            EngineError: The worker is gone: the call took more than the limits of a whole conversation.
+            UsedUp: It took more than the limits of a whole conversation.
+            EngineError: The worker is gone for another reason.
         """
+        assert self._functions is not None
         try:
             return self._functions.call("call", name, dict(arguments))
         except ProgramError as error:
             return f"Error during execution: {error}"
+        except BadOutput:
+            return "Error during execution: the result is too long"
         except ProgramKilled as error:
-            raise EngineError(f"the back ends ended in a call of {name}: {error}") from None
+            kind = UsedUp if error.limit in _SPENT else EngineError
+            raise kind(f"the back ends ended in a call of {name[:100]}: {error}") from None
 
     def state(self) -> dict[str, Any]:
         """By class, its attributes now, as JSON would hold them.
 
         Raises:
-            EngineError: It cannot be told.
+            UsedUp: It is too long, or took more than the limits of a whole conversation.
+            EngineError: It cannot be told for another reason.
         """
+        assert self._functions is not None
         try:
             found = self._functions.call("state")
         except SandboxError as error:
-            raise EngineError(f"the state of the back ends cannot be read: {error}") from None
+            spent = isinstance(error, BadOutput) or (isinstance(error, ProgramKilled) and error.limit in _SPENT)
+            kind = UsedUp if spent else EngineError
+            raise kind(f"the state of the back ends cannot be read: {error}") from None
         if not isinstance(found, dict) or not all(isinstance(part, dict) for part in found.values()):
             raise EngineError("the state of the back ends has no form")
         return found
 
     def close(self) -> None:
         """Ends the worker; a second call does nothing."""
-        self._functions.close()
+        if self._functions is not None:
+            self._functions.close()
 
 
 @lru_cache(maxsize=32)

@@ -215,6 +215,65 @@ def test_a_back_end_that_dies_in_a_call_ends_the_episode_unscored(
     assert episode.status.value == "error" and episode.success is None and "ended in a call" in episode.cause
 
 
+KEYS = "{" + ",".join(f"{n}:0" for n in range(6_000)) + "}"
+LONG = [f"[add_reminder(title='{'x' * 90_000}', time='{n}')]" for n in range(2)]
+
+
+@pytest.mark.parametrize("said", [[f"[add_reminder(title={KEYS}, time='x')]"], LONG], ids=["keys", "texts"])
+def test_an_agent_cannot_take_itself_out_of_the_mean(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    monkeypatch.setattr(world.pool(), "limits", replace(world.LIMITS, frame_bytes=100_000))
+    env = opened("multi_step")
+    for one in said:
+        assert env.step(one)[1:3] == (0.0, False)
+    shown = env.step(said[0].replace("add_reminder", "view_reminder_by_title").replace(", time='x'", ""))[0]
+    assert "too long" in shown or "unexpected keyword" in shown
+    observation, reward, terminated, _, info = env.step(FINISH)
+    assert (reward, terminated, info["success"]) == (0.0, True, False)
+    assert info["scores"] == {"end_to_end": 0.0, "process": 0.0, "official_end_to_end": 0.0}
+    assert "cannot be read" in info["faults"][0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("while True: pass", "CPU time"), ("x = bytes(10**9)", "MiB")], ids=["time", "memory"]
+)
+def test_a_call_that_uses_up_the_conversation_ends_it_as_not_reached(
+    fault: str, words: str, checked_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    def spoil(files: dict[str, str]) -> None:
+        path = "model_inference/multi_turn/scenariosen/phone_platform/reminder.py"
+        files[path] = files[path].replace("        if not self.logged_in:", f"        {fault}\n        if True:")
+
+    monkeypatch.setattr(world.pool(), "limits", replace(world.LIMITS, cpu_s=1.0))
+    family = ACEBench(path=checked_out(spoil))
+    [episode] = play([list(family.task_set("test"))[0]], "rules", family=family)
+    assert (episode.status.value, episode.success, episode.ret) == ("ok", False, 0.0)
+    assert set(episode.info["scores"].values()) <= {0.0, 1.0} and episode.info["scores"]["end_to_end"] == 0.0
+    env = opened("multi_step", path=checked_out(spoil))
+    assert words in env.step("[add_reminder(title='a', time='b')]")[4]["faults"][0]
+
+
+@pytest.mark.parametrize("source", ["not " * 10_000 + "x", "1" + "+1" * 50_000, "a\0", "x" * 1_100_000, "(" * 300])
+def test_sources_that_no_parser_takes_are_named(source: str, checked_out: Callable[..., str]) -> None:
+    def spoil(files: dict[str, str]) -> None:
+        files["model_inference/multi_turn/scenariosen/phone_platform/reminder.py"] = source
+
+    with pytest.raises(BadInput, match=r"reminder.py of the ACEBench checkout .* (is no Python|has more than)"):
+        opened("multi_step", path=checked_out(spoil))
+
+
+def test_a_start_that_cannot_be_handed_over_is_named(checked_out: Callable[..., str]) -> None:
+    def spoil(files: dict[str, str]) -> None:
+        path = "data_all/data_en/data_agent_multi_step.json"
+        files[path] = files[path].replace('"wifi": true', '"wifi": ' + "[" * 80 + "]" * 80, 1)
+
+    with pytest.raises(EngineError, match="agent_multi_step_0 .* do not begin: an argument cannot be carried over"):
+        opened("multi_step", path=checked_out(spoil))
+
+
 def test_without_a_sandbox_no_task_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ScriptPool(switches=Switches(without=("landlock",)), libraries=False)
     monkeypatch.setattr(world, "_pool", lambda process: broken)
