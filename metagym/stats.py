@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from metagym.bootstrap import bca, resampled_means
 from metagym.episodes import Episode
 from metagym.errors import BadInput
 from metagym.seeding import derive
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
-_CHUNK = 1_000_000  # draws held in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +199,8 @@ def mean(
     if min(known) == max(known):
         return Estimate(known[0], None, None, n, unscored, method)
     data = np.asarray(known)
-    means = _resampled_means(data, derive(seed, "bootstrap", n), resamples)
-    low, high = _bca(data, value, means, z)
+    means = resampled_means(data, derive(seed, "bootstrap", n), resamples)
+    low, high = bca(data, value, means, z)
     return Estimate(value, low, high, n, unscored, method)
 
 
@@ -370,39 +370,6 @@ def _by_task(pairs: Iterable[tuple[str, float | bool | None]], seed: int, is_rat
         result = mean(by_task.values(), seed)
     method = f"{result.method} over tasks" if len(by_task) < len(listed) else result.method
     return Estimate(result.value, result.low, result.high, result.n, unscored, method)
-
-
-def _resampled_means(data: np.ndarray[Any, Any], seed: int, resamples: int) -> np.ndarray[Any, Any]:
-    # Raw words of PCG64: unlike the Generator's methods, NumPy guarantees this stream for ever (NEP 19).
-    bits = np.random.PCG64(seed)
-    n = len(data)
-    rows = max(1, _CHUNK // n)
-    parts = []
-    for start in range(0, resamples, rows):
-        count = min(rows, resamples - start)
-        words = bits.random_raw(count * n) >> np.uint64(11)
-        picks = (words * (2.0**-53 * n)).astype(np.intp)
-        parts.append(data[np.minimum(picks, n - 1)].reshape(count, n).mean(axis=1))
-    return np.concatenate(parts)
-
-
-def _bca(data: np.ndarray[Any, Any], value: float, means: np.ndarray[Any, Any], z: float) -> tuple[float, float]:
-    normal = NormalDist()
-    # Means that differ by rounding alone are ties: the order of a sum must not move the bias correction.
-    tie = np.isclose(means, value, rtol=1e-12, atol=1e-12 * float(np.abs(data).max()))
-    share = float(np.count_nonzero((means < value) & ~tie) + np.count_nonzero(tie) / 2) / len(means)
-    share = min(max(share, 0.5 / len(means)), 1 - 0.5 / len(means))
-    z0 = normal.inv_cdf(share)
-    deviations = data - value  # the jackknife deviations of a mean, up to a factor that cancels
-    deviations = deviations / np.abs(deviations).max()  # neither tiny nor huge scores may under- or overflow in a cube
-    spread = float(np.sum(deviations**2))
-    acceleration: float = float(np.sum(deviations**3)) / (6 * spread**1.5)
-    ends = []
-    for quantile in (-z, z):
-        shifted: float = z0 + quantile
-        level = normal.cdf(z0 + shifted / (1 - acceleration * shifted))
-        ends.append(float(np.quantile(means, level)))
-    return ends[0], ends[1]
 
 
 def _joined(x: float, y: float, phi: float) -> float:

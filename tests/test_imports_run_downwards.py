@@ -13,7 +13,19 @@ ROOT = Path(__file__).resolve().parents[1]
 # Ground floor first: a room may use the rooms before it, and itself.
 ROOMS = (
     *("errors", "checks", "seeding", "extras", "strictjson", "texts", "tasks", "episodes", "spaces", "families"),
-    *("registration", "stats", "journal", "chat", "search", "answers", "searching", "qadata", "sandbox", "playing"),
+    *(
+        "registration",
+        "bootstrap",
+        "stats",
+        "journal",
+        "chat",
+        "search",
+        "answers",
+        "searching",
+        "qadata",
+        "sandbox",
+        "playing",
+    ),
     *("ict", "spade", "sesa", "evaluation", "conformance", "scaffold", "runs", "cli"),
 )
 

@@ -9,14 +9,11 @@ number of the process that wrote last.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import platform
 import re
 import shutil
-import stat
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from importlib import metadata
@@ -25,7 +22,10 @@ from typing import Any
 
 from metagym.errors import BadInput, MetaGymWarning, RunError, StoreCorrupt, StoreError
 from metagym.extras import DISTRIBUTION
-from metagym.journal import Journal, sync_folder
+from metagym.journal import Journal
+from metagym.runs.files import TEMPORARY
+from metagym.runs.files import refuse_special as refuse_special
+from metagym.runs.files import write_atomically as write_atomically
 from metagym.strictjson import plain_json, strict_json
 
 MANIFEST = "manifest.json"
@@ -44,7 +44,6 @@ _NOT_CONFIGURATION = ("environment",)
 _OURS = re.compile(
     r"bank|(manifest\.json|(records|timing|memory)\.jsonl|replies\.sqlite|report\.html)(\.lock|-wal|-shm|-journal)?"
 )
-_TEMPORARY = ".writing-"
 _SECRET_NAME = re.compile(
     r"(?i)(api[_-]?key|access[_-]?key|.*password|.*secret|(access|auth|api|bearer)[_-]?token|authorization)"
 )
@@ -116,7 +115,7 @@ class RunFolder:
             raise StoreError(f"run folder {folder} cannot be made or read: {error.strerror}") from error
         except ValueError as error:
             raise StoreError(f"{str(folder)!r} is no usable folder name: {error}") from error
-        foreign = sorted(name for name in present if not (_OURS.fullmatch(name) or name.startswith(_TEMPORARY)))
+        foreign = sorted(name for name in present if not (_OURS.fullmatch(name) or name.startswith(TEMPORARY)))
         if MANIFEST in present and not overwrite:
             raise RunError(f"{folder} already holds a run; resume it, choose another folder, or ask to overwrite it")
         if foreign and MANIFEST not in present:
@@ -270,47 +269,6 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     write_atomically(folder / MANIFEST, _pretty(_checked(manifest)))
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a UTF-8 file so that readers see the old or the new one and never a part.
-
-    Raises:
-        StoreError: The disk or the permissions refuse it, or a folder, device, socket or pipe stands there; what was
-            there is as it was.
-    """
-    temporary = ""
-    try:
-        refuse_special(path)
-        fd, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
-        with os.fdopen(fd, "wb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes private files; a report is there to be shown
-        os.replace(temporary, path)
-        sync_folder(str(path.parent))
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-
-
-def refuse_special(path: Path) -> None:
-    """Refuses a place where something stands that is no regular file: a rename would do away with it.
-
-    Raises:
-        OSError: A folder, device, socket or pipe stands there, or the path cannot be looked at.
-    """
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    if not stat.S_ISREG(mode):
-        raise FileExistsError(errno.EEXIST, "it is a device, socket or pipe, and no regular file")
-
-
 def _sweep(folder: Path, present: list[str]) -> None:
     """Removes an earlier run's files, the manifest first so that a kill leaves no half of a run."""
     try:
@@ -318,7 +276,7 @@ def _sweep(folder: Path, present: list[str]) -> None:
     except StoreCorrupt:
         lock = None
     for name in sorted(present, key=lambda name: name != MANIFEST):
-        if (_OURS.fullmatch(name) and not name.endswith(".lock")) or name.startswith(_TEMPORARY):
+        if (_OURS.fullmatch(name) and not name.endswith(".lock")) or name.startswith(TEMPORARY):
             item = folder / name
             try:
                 shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink(missing_ok=True)
