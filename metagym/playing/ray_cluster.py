@@ -33,7 +33,7 @@ STORE_BYTES = 100 * 2**20
 """Ray's shared memory on this machine; our messages are small, and Ray wants 75 MiB at least."""
 LOOPBACK = "127.0.0.1"
 LONGEST_TEMP = 32
-"""Longest name of a folder for temporary files that Ray's socket names leave room for: a socket's has 107 characters."""
+"""Longest name of a folder for temporary files that leaves room for the names of Ray's sockets (107 characters)."""
 
 
 class Actor:

@@ -24,7 +24,7 @@ from metagym.playing import ray_cluster
 from metagym.playing.ray_cluster import _loopback, check_facts, ray_pool
 from metagym.playing.runner import PlaySettings, play_async
 from metagym.playing.station import facts
-from tests.support.ray_nodes import children, cluster, kill_node, raylet_of  # noqa: F401
+from tests.support.ray_nodes import children, kill_node, raylet_of
 from tests.support.worlds import GuessEnv, family_of
 
 slow = pytest.mark.slow
