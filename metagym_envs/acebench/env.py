@@ -43,9 +43,10 @@ class AgentTask(gymnasium.Env[str, str]):
     Terminated by ``finish conversation``, the agent's or the user's; truncated after `turns` messages that follow the
     first, of all sides together, and judged all the same. Calls that take more than a conversation may end it, and its
     state counts as not reached: else an agent could take itself out of the mean. `info` holds ``success``, ``engine``
-    (who played the user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process`` (share of milestones;
-    1.0 where the state is reached, None without any) and ``official_end_to_end`` (as the official scorer counts it,
-    which leaves out classes whose names it does not find), ``faults`` (what differs) and ``final_answer`` None.
+    (who played the user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process``
+    (share of milestones; 1.0 where the state is reached, None without any) and ``official_end_to_end`` (as the
+    official scorer counts it, which leaves out classes whose names it does not find), ``faults`` (what differs) and
+    ``final_answer`` None.
 
     ## Arguments
     * ``path``: the checkout.

@@ -9,7 +9,7 @@ from typing import Protocol
 from metagym.sandbox.scripts import VERDICTS
 from metagym_envs.problems import judging, maths
 from metagym_envs.problems.reading import boxed, letter
-from metagym_envs.problems.rows import Kind, Row
+from metagym_envs.problems.rows import LETTERS, Kind, Row
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Choice:
         """See `Scorer`; what begins with no letter of an option is no answer."""
         found = boxed(answer)
         chosen = letter(answer if found is None else found)
+        if row.choices and chosen not in LETTERS[: len(row.choices)]:
+            chosen = ""
         right = bool(chosen) and chosen == row.label
         return Scored(right, "right" if right else "wrong", chosen, {"no_letter": float(not chosen)})
 

@@ -235,17 +235,16 @@ def test_an_agent_cannot_take_itself_out_of_the_mean(said: list[str], monkeypatc
     assert "cannot be read" in info["faults"][0]
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"), [("while True: pass", "CPU time"), ("x = bytes(10**9)", "MiB")], ids=["time", "memory"]
-)
 def test_a_call_that_uses_up_the_conversation_ends_it_as_not_reached(
-    fault: str, words: str, checked_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    checked_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace
 
     def spoil(files: dict[str, str]) -> None:
         path = "model_inference/multi_turn/scenariosen/phone_platform/reminder.py"
-        files[path] = files[path].replace("        if not self.logged_in:", f"        {fault}\n        if True:")
+        files[path] = files[path].replace(
+            "        if not self.logged_in:", "        while True: pass\n        if True:"
+        )
 
     monkeypatch.setattr(world.pool(), "limits", replace(world.LIMITS, cpu_s=1.0))
     family = ACEBench(path=checked_out(spoil))
@@ -253,7 +252,7 @@ def test_a_call_that_uses_up_the_conversation_ends_it_as_not_reached(
     assert (episode.status.value, episode.success, episode.ret) == ("ok", False, 0.0)
     assert set(episode.info["scores"].values()) <= {0.0, 1.0} and episode.info["scores"]["end_to_end"] == 0.0
     env = opened("multi_step", path=checked_out(spoil))
-    assert words in env.step("[add_reminder(title='a', time='b')]")[4]["faults"][0]
+    assert "CPU time" in env.step("[add_reminder(title='a', time='b')]")[4]["faults"][0]
 
 
 @pytest.mark.parametrize("source", ["not " * 10_000 + "x", "1" + "+1" * 50_000, "a\0", "x" * 1_100_000, "(" * 300])

@@ -144,6 +144,10 @@ def test_a_letter_is_the_answer() -> None:
     assert info["final_answer"] == label and info["scores"] == {"no_letter": 0.0}
     env.reset()
     assert env.step("I do not know")[4]["scores"] == {"no_letter": 1.0}
+    for none in ("J", r"\boxed{J}", "AB", "A and B", "A or B", ""):  # no option, or several
+        assert scorer("choice", 1.0).score(env.row, none).scores == {"no_letter": 1.0}
+    for first in ("A, B, C, D", "(a) ... or (b)", "**A**"):  # the letter that it begins with, whatever follows
+        assert scorer("choice", 1.0).score(env.row, first).final == "A"
 
 
 # --- mathematics
