@@ -52,9 +52,12 @@ def _plan(manifest: Mapping[str, Any]) -> Plan:
     seed = whole("config.seed", mapping("config", manifest["config"])["seed"], 0)
     benchmarks = {name: Benchmark.from_json(one) for name, one in manifest["benchmarks"].items()}
     entrants = {name: Entrant(**one) for name, one in manifest["entrants"].items()}
-    for name, one in (*benchmarks.items(), *entrants.items()):
-        if one.name != name:
-            raise BadInput(f"what it lists as {name!r} is called {one.name!r}")
+    called = [(name, one.name) for name, one in benchmarks.items()] + [
+        (name, one.name) for name, one in entrants.items()
+    ]
+    for listed, name in called:
+        if listed != name:
+            raise BadInput(f"what it lists as {listed!r} is called {name!r}")
     samples = {name: one.samples for name, one in benchmarks.items()}
     cards = {(who, what): card for who, own in manifest["cards"].items() for what, card in own.items()}
     if cards.keys() != {(e.name, b.name) for e in entrants.values() for b in benchmarks.values() if e.plays(b)}:
