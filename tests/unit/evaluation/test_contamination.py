@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from metagym.errors import BadInput
@@ -26,6 +28,8 @@ def sums() -> Prepared:
     ("training", "how"),
     [
         (Training("t", tasks=(FOURTH,)), "trained on as a task in"),
+        (Training("t", tasks=(dataclasses.replace(FOURTH, split="train"),)), "trained on as a task in"),  # its key
+        (Training("t", tasks=(dataclasses.replace(FOURTH, seed=99),)), "trained on as a task in"),  # its split and id
         (Training("t", keys=frozenset([FOURTH.key])), "trained on as a task in"),
         (Training("t", digests=frozenset([question_sha256(QUESTION)])), "its question stands in"),
         (Training("t", texts=(QUESTION,)), "its question stands in"),
