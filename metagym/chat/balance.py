@@ -25,7 +25,8 @@ HEADROOM = 1.25
 STRIKES = 3
 """Failed calls in a row after which a server is taken out; one lost connection is enough."""
 PROBE_AFTER = 1.0
-"""Seconds until a server that was taken out is probed; doubled with each probe that fails."""
+"""Seconds until a server that was taken out is probed; doubled with each time that it fails again, at a probe or at its
+first call after one: a server whose engine is stuck may still answer probes."""
 PROBE_AT_MOST = 30.0
 _IDENTITY = ("model", "root", "owned_by", "max_model_len", "version")
 
@@ -70,9 +71,15 @@ class _Place:
     strikes: int = 0
     up: bool = True
     banned: bool = False
+    trial: bool = False
     wait: float = PROBE_AFTER
     probe_at: float = 0.0
     probing: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    def longer(self) -> float:
+        """Doubles the wait before the next probe, and tells it."""
+        self.wait = min(2 * self.wait, PROBE_AT_MOST)
+        return self.wait
 
     def under_way(self) -> bool:
         """Whether a probe is under way, on this event loop."""
@@ -84,7 +91,8 @@ class Balanced:
     """Asks one of several servers of the same model; a layer for retries stands above it.
 
     A call whose connection dies is made once more at another server. A server that fails is taken out and probed
-    (``/health`` and ``/v1/models``); it comes back when it is well and still serves the same.
+    (``/health`` and ``/v1/models``); if it is well and still serves the same it gets one call, and more once it has
+    answered that.
 
     Args:
         servers: At least two.
@@ -156,7 +164,7 @@ class Balanced:
             raise
         finally:
             place.busy -= 1
-        place.strikes = 0
+        place.strikes, place.trial, place.wait = 0, False, PROBE_AFTER
         return reply
 
     async def _choose(self, request: Request, not_this: _Place | None) -> _Place:
@@ -171,7 +179,9 @@ class Balanced:
         if not well:
             addresses = ", ".join(place.server.address for place in self._places)
             raise ServerUnavailable(f"none of the servers is well: {addresses}")
-        share = math.ceil(HEADROOM * (1 + sum(place.busy for place in well)) / len(well))
+        proven = [place for place in well if not place.trial] or well
+        well = proven + [place for place in well if place.trial and not place.busy and place not in proven]
+        share = math.ceil(HEADROOM * (1 + sum(place.busy for place in proven)) / len(proven))
         order = rendezvous(request, [place.server.address for place in well])
         return next((well[at] for at in order if well[at].busy < share), well[order[0]])
 
@@ -180,7 +190,7 @@ class Balanced:
     def _strike(self, place: _Place, strikes: int) -> None:
         place.strikes += strikes
         if place.up and place.strikes >= STRIKES:
-            place.up, place.wait = False, PROBE_AFTER
+            place.up = False
             place.probe_at = asyncio.get_running_loop().time() + place.wait
 
     def _probe_due(self, now: bool = False) -> None:
@@ -192,16 +202,15 @@ class Balanced:
 
     async def _wait_for_probes(self) -> None:
         self._probe_due(now=True)
-        probes = [place.probing for place in self._places if place.probing is not None and place.under_way()]
-        if probes:
-            await asyncio.wait(probes, return_when=asyncio.FIRST_COMPLETED)
+        probes = {place.probing for place in self._places if place.probing is not None and place.under_way()}
+        while probes and not any(place.up for place in self._places):
+            _, probes = await asyncio.wait(probes, return_when=asyncio.FIRST_COMPLETED)
 
     async def _probe(self, place: _Place) -> None:
         try:
             found = await place.server.served()
         except ServerUnavailable:
-            place.wait = min(2 * place.wait, PROBE_AT_MOST)
-            place.probe_at = asyncio.get_running_loop().time() + place.wait
+            place.probe_at = asyncio.get_running_loop().time() + place.longer()
             return
         difference = self._difference(place, found)
         if difference:
@@ -209,7 +218,8 @@ class Balanced:
             warnings.warn(f"{difference}; it is left out from now on", MetaGymWarning, stacklevel=2)
             return
         self.served.setdefault(place.server.address, found)
-        place.up, place.strikes, place.wait = True, 0, PROBE_AFTER
+        place.longer()
+        place.up, place.trial, place.strikes = True, True, STRIKES - 1
 
     # --- identity
 

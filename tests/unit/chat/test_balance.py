@@ -198,6 +198,61 @@ def test_a_server_that_hangs_is_taken_out_by_the_time_limit() -> None:
         asyncio.run(go())
 
 
+def test_a_server_that_answers_probes_alone_gets_one_call_at_a_time_and_ever_more_rarely() -> None:
+    with FakeServer(always="hang") as stuck, FakeServer() as well:
+
+        async def go() -> None:
+            model = load(spec(stuck, well, timeout=0.2, retries=9, deadline=30))
+            balanced = find_layer(model, Balanced)
+            assert balanced is not None
+            [place] = [place for place in balanced._places if place.server.address in stuck.base_url]
+            await asked(model, *map(conversation, range(8)))  # which takes it out
+            before, waits, number = len(stuck.chats), [place.wait], 8
+            while place.wait < 0.8:  # 0.05, doubled with each call that it does not answer
+                for reply in await asked(model, *map(conversation, range(number, number + 8))):
+                    assert reply.text == "ok"
+                assert place.wait >= waits[-1]
+                if place.wait > waits[-1]:
+                    waits.append(place.wait)
+                number += 8
+                await asyncio.sleep(0.02)
+            assert len(stuck.chats) - before <= len(waits)
+            await chat.aclose(model)
+
+        asyncio.run(go())
+
+
+def test_one_server_that_is_well_is_enough_where_another_answers_sooner_that_it_is_not() -> None:
+    with Served("one") as one, FakeServer(always="500") as two:
+
+        async def go() -> None:
+            model = load(spec(one, two))
+            balanced = find_layer(model, Balanced)
+            assert balanced is not None
+            await asked(model, conversation(0))
+            for place in balanced._places:
+                place.up, place.probe_at = False, 0.0
+                sick = place.server.address not in one.base_url
+                place.server.served = refused if sick else _late(place.server.served)  # type: ignore[method-assign]
+            [reply] = await asked(model, conversation(1))
+            assert reply.text == "one"
+            await chat.aclose(model)
+
+        asyncio.run(go())
+
+
+async def refused() -> Any:
+    raise ServerUnavailable("scripted")
+
+
+def _late(call: Callable[[], Any]) -> Callable[[], Any]:
+    async def served() -> Any:
+        await asyncio.sleep(0.1)
+        return await call()
+
+    return served
+
+
 def test_no_server_at_all_is_an_outage_that_names_them() -> None:
     with FakeServer() as one, FakeServer() as two:
         addresses = spec(one, two)
