@@ -2,9 +2,15 @@
 
 Episodes that are under way at once go round between a few stages: the model's servers, the environments' workers, this
 driver, and waiting times that no queue makes longer. That is a closed queueing network with `concurrency` customers
-(Denning and Buzen, "The Operational Analysis of Queueing Network Models", 1978). Its throughput is computed exactly for
-stages that share their capacity among those who are there (Buzen's convolution, 1973, with load-dependent stations). An
-LLM server with continuous batching does so: one stream has a speed of its own, all of them together have the server's.
+(Denning and Buzen, "The Operational Analysis of Queueing Network Models", *ACM Computing Surveys* 10, 1978). Durations
+follow from throughput by Little's law ("A Proof for the Queuing Formula L = lambda W", *Operations Research* 9, 1961);
+the bounds of an idle and of a full system are the asymptotic ones (Muntz and Wong, 1974; Denning and Buzen, 1978).
+Between them the throughput is computed exactly for stages that share their capacity among those who are there: Buzen's
+convolution ("Computational Algorithms for Closed Queueing Networks with Exponential Servers", *Communications of the
+ACM* 16, 1973) with load-dependent stations, which gives what exact mean value analysis gives (Reiser and Lavenberg,
+*Journal of the ACM* 27, 1980). An LLM server with continuous batching is such a stage: one stream has a speed of its
+own, all of them together have the server's.
+
 ``python -m benchmarks --only capacity`` holds it against simulations and real runs; docs/scale.md says how to measure
 what goes in.
 """
