@@ -139,8 +139,6 @@ class Talk:
         if type(message) is not list or not 1 <= len(message) <= 2 or type(message[0]) is not list:
             raise BadOutput("the worker sent a message that is no answer")
         results, more = message[0], message[1:]
-        if not results and not (more and more[0]):
-            raise BadOutput("the worker sent a message that says nothing")
         for result in results:
             if type(result) is not list or not result or type(result[0]) is not str:
                 raise BadOutput("the worker sent a message that is no answer")
