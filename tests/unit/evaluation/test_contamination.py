@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 
 import pytest
 
@@ -61,9 +63,21 @@ def test_a_problem_is_found_without_the_words_around_it(benchmark: str) -> None:
     assert [key for key, _, _ in contaminated(prepared, [text])] == [prepared.tasks[0].key]
 
 
+def test_a_short_problem_is_found_as_a_whole_by_its_own_words(tmp_path: Path) -> None:
+    """Its options, which the environment shows too, are no part of what it is."""
+    file = tmp_path / "gpqa.jsonl"
+    file.write_text(json.dumps({"prompt": "Which gas is light?", "choices": ["argon", "helium"], "label": "helium"}))
+    prepared = prepare(Benchmark("gpqa", "Problems", {"benchmark": "gpqa", "path": str(file)}))
+    assert contaminated(prepared, [Training("t", texts=("Which gas is light?",))])
+    assert not contaminated(prepared, [Training("t", texts=("Which gas is heavy?",))])
+
+
 def test_other_tasks_and_short_texts_are_not_found() -> None:
     train = prepare(Benchmark("sums", "Quiz", split="train")).tasks
-    refuse_contaminated([sums()], [Training("t", tasks=train, texts=("What is the sum of 3 and 3, please?", "please"))])
+    other = dataclasses.replace(FOURTH, family="Other")  # ids of another family mean nothing here
+    refuse_contaminated(
+        [sums()], [Training("t", tasks=(*train, other), texts=("What is the sum of 3 and 3, please?", "please"))]
+    )
 
 
 def test_training_that_names_nothing_is_refused() -> None:

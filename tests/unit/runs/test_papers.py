@@ -108,6 +108,13 @@ def test_runs_of_other_seeds_are_further_samples_and_one_seed_counts_once(folder
         papers_table([base, base])
 
 
+def test_a_further_seed_under_other_settings_is_not_alike(folder: Path, base: Path) -> None:
+    suite = Suite("toy", "Toy text", (replace(LAKE, max_steps=11),))
+    odd = evaluated(folder / "shorter", Entrant("untrained", "random"), suite=suite, seed=5)
+    with pytest.raises(RunError, match="turns is 12 in the first and 11 in the second"):
+        papers_table([base, odd])
+
+
 def test_another_number_of_seeds_is_not_alike(folder: Path, base: Path, trained: Path) -> None:
     more = evaluated(folder / "more", Entrant("untrained", "random"), seed=2)
     with pytest.raises(RunError, match="2 and 1 seeds"):
@@ -132,6 +139,8 @@ def test_a_partial_result_has_no_figure_and_is_named(folder: Path, base: Path, t
     assert (cell.value, cell.missing, cell.contrast) == (None, 6, None)
     assert table.rows[1].cells[2].value is None  # no mean over what is not there
     assert any("trained on Frozen_Lake is partial (partial lacks 6 episodes)" in note for note in table.notes)
+    turned = papers_table([partial, base])  # nothing is compared with a partial baseline either
+    assert turned.baseline == "trained" and turned.rows[1].cells[0].contrast is None and turned.rows[1].cells[0].value
     assert "partial" in as_markdown(table) and "partial" in as_latex(table)
     row = next(one for one in csv.DictReader(io.StringIO(as_csv(table))) if one["system"] == "trained")
     assert (row["value"], row["missing"]) == ("", "6")
