@@ -123,7 +123,10 @@ def test_presets_set_what_the_papers_say_and_given_options_win() -> None:
     assert under(load_suite("ict", max_steps=9), "ict").benchmarks[0].max_steps == 9
     assert under(load_suite("qa"), "sesa").benchmarks[0].options == {"k": 3, "max_turns": 10}
     assert under(load_suite("qa"), "none").benchmarks[0].options == {}
-    tools = [*under(load_suite("bfcl"), "spade").benchmarks, *under(load_suite("acebench", path="p"), "spade").benchmarks]
+    tools = [
+        *under(load_suite("bfcl"), "spade").benchmarks,
+        *under(load_suite("acebench", path="p"), "spade").benchmarks,
+    ]
     assert [one.sampling.temperature for one in tools] == [0.0] * 4 + [0.7] and tools[-1].options["turns"] == 40
     with pytest.raises(BadInput, match="preset sesa is for qa"):
         under(load_suite("reasoning"), "sesa")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from metagym.episodes import Episode
 from metagym.errors import BadInput, BudgetExceeded, RunError, StoreCorrupt, UnknownName
+from metagym.evaluation.pairs import contrast
 from metagym.evaluation.run import Entrant, RunSettings
 from metagym.journal import Journal
 from metagym.runs.evals import EvalConfig, run_eval, run_eval_sync
@@ -283,6 +286,21 @@ def test_hostile_text_of_a_model_does_not_leave_its_place_in_the_report(tmp_path
 
 def wicked(request: Any) -> str:
     return "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def test_other_kinds_of_model_and_other_observations_are_told(tmp_path: Path) -> None:
+    score = load_evals(run(tmp_path / "r", BOTH[:1], limit=3, samples=1)).score("half", "sums")
+    played = [one.episode for one in score.episodes]
+    served = [replace(one, backend="server") for one in played]
+    seen = replace(played[1], turns=(played[1].turns[0]._replace(observation="Other words."), *played[1].turns[1:]))
+
+    def notes(other: list[Episode]) -> str:
+        return " ".join(contrast("a", score.card, played, 0, "b", score.card, other, 0).notes)
+
+    assert "Different kinds of model: scripted and server." in notes(served)
+    assert "Scripted stand-ins on both sides" in notes(played) and "another first observation" not in notes(played)
+    told = f"1 tasks showed another first observation on the two sides: {seen.task.key}."
+    assert told in notes([played[0], seen, played[2]])
 
 
 def test_equal_rows_of_a_file_are_named(tmp_path: Path) -> None:
