@@ -95,10 +95,12 @@ class Run:
 
     @property
     def status(self) -> str:
-        """``unreadable``, ``damaged``, ``ended``, ``going on``, ``stopped`` or ``empty``."""
+        """``unreadable``, ``unread``, ``damaged``, ``ended``, ``going on``, ``stopped`` or ``empty``."""
         records = self.records
         if self.fault or records.missing:
             return "unreadable"
+        if records.reading is not None and not records.records:
+            return "unread"
         if records.damaged:
             return "damaged"
         if records.ended:
@@ -149,10 +151,13 @@ class Run:
     def latest(self) -> tuple[Estimate, str]:
         """Success at the last scored meta-turn (ICT), of the last round (SPADE), or of all rollouts, and what it is of.
 
-        It is unmeasured where records are damaged, and where it would be a mean over arms, models or benchmarks.
+        It is unmeasured where records are damaged or still being read, and where it would be a mean over arms, models
+        or benchmarks.
         """
         if self.records.damaged or self.fault:
             return Estimate(None, None, None, 0), ""
+        if self.records.reading is not None:
+            return Estimate(None, None, None, 0), "being read"
         found: tuple[Estimate, str] = self.kept("latest", self._latest)
         return found
 
@@ -241,6 +246,8 @@ def refuse_damaged(run: Run) -> None:
             f"{run.records.damaged} of {run.records.records:,} records of this run are damaged, so no figure of it is "
             "shown; restore records.jsonl from a copy"
         )
+    if run.records.reading is not None:
+        raise StoreError(f"the records of this run are still being read ({run.records.reading:.0%}); load again soon")
 
 
 class Catalogue:
@@ -293,13 +300,22 @@ class Catalogue:
         run.refresh(seconds)
         return run
 
-    def refresh(self, seconds: float = 0.8) -> bool:
-        """Reads what is new in all runs, for at most so long; whether all of it was read."""
+    def refresh(self, seconds: float = 0.8) -> float | None:
+        """Reads what is new in all runs, for about so long; the share of the runs that was read, None for all.
+
+        Of many runs that nobody has looked at, some are read at each call and the others stay ``unread``.
+        """
         deadline = time.monotonic() + seconds
         runs = self.runs()
-        for run in runs:
+        unfinished = [run for run in runs if not run.fault and run.records.reading is not None]
+        for number, run in enumerate(unfinished):
+            if number and time.monotonic() >= deadline:
+                break
+            run.refresh(max(0.001, deadline - time.monotonic()))
+        for run in set(runs).difference(unfinished):  # a look at a file that did not change costs next to nothing
             run.refresh(max(0.0, deadline - time.monotonic()))
-        return all(run.fault or run.records.reading is None for run in runs)
+        shares = [1.0 if run.fault or run.records.reading is None else run.records.reading for run in runs]
+        return None if not runs or min(shares) == 1.0 else sum(shares) / len(shares)
 
     def _look(self) -> None:
         known, found = self._runs, dict[str, Run]()

@@ -34,6 +34,8 @@ PAGE = 100
 """Rows of a part."""
 MOST = 500
 """Rows of a part at most."""
+MAX_WORDS = 20
+"""Words of the text filter."""
 _FACETS = 200  # values of a facet that are offered
 
 SAME = {"same": True}
@@ -45,7 +47,7 @@ Item = dict[str, Any]
 
 def runs_list(catalogue: Catalogue, query: Query) -> dict[str, Any]:
     """The runs, by name."""
-    catalogue.refresh()
+    reading = catalogue.refresh()
     runs = catalogue.runs()
     facets = {
         "kind": lambda run: (run.kind,),
@@ -53,14 +55,13 @@ def runs_list(catalogue: Catalogue, query: Query) -> dict[str, Any]:
         "family": lambda run: run.families,
         "model": lambda run: run.models,
     }
-    reading = [run.records.reading for run in runs if not run.fault and run.records.reading is not None]
     version = _short("-".join([str(len(runs)), *(run.version for run in runs)]))
-    if not reading and query.get("version") == version:
+    if reading is None and query.get("version") == version:
         return SAME
     answer = _answer(
         runs, query, facets, lambda run: f"{run.name} {run.kind} {' '.join((*run.families, *run.models))}", _run_row
     )
-    return {**answer, "version": version, "reading": min(reading) if reading else None}
+    return {**answer, "version": version, "reading": reading}
 
 
 def _run_row(run: Run) -> Item:
@@ -254,9 +255,12 @@ def _answer(
     row: Callable[[Any], Item],
 ) -> dict[str, Any]:
     """One part of a list, filtered; a facet counts what the other filters leave."""
-    every, words = len(items), query.get("q", "").casefold().split()
+    every, words = len(items), dict.fromkeys(query.get("q", "").casefold().split())
+    if len(words) > MAX_WORDS:
+        raise BadInput(f"the filter has {len(words)} words, and {MAX_WORDS} are looked for at most")
     if words:
-        items = [item for item in items if all(word in text(item).casefold() for word in words)]
+        texts = [text(item).casefold() for item in items]
+        items = [item for item, found in zip(items, texts, strict=True) if all(word in found for word in words)]
     columns = {name: [tuple(of(item)) for item in items] for name, of in facets.items()}
     passing: dict[str, list[bool]] = {}
     for name in facets:

@@ -199,8 +199,7 @@ def diff_page(catalogue: Catalogue, query: Query) -> str:
     if sides[0] is not None and sides[1] is not None:
         old, new = sides[0]["text"], sides[1]["text"]
         lines = as_lines(new, TEXT) if old == new else diff(old, new, TEXT)
-    for run in catalogue.runs():
-        run.refresh(0.05)
+    reading = catalogue.refresh(2.0)
     with_prompts = [run for run in catalogue.runs() if run.records.prompts]
     most = max(2, MAX_OFFERED // max(len(with_prompts), 1))
     offered = [(run.name, [(f"{run.id}:{line.number}", details.prompt_name(line)) for line in _spread(run, most)])
@@ -208,7 +207,8 @@ def diff_page(catalogue: Catalogue, query: Query) -> str:
     added, removed = (0, 0) if lines is None else (sum(line.op == op for line in lines) for op in "+-")
     same = lines is not None and sides[0]["text"] == sides[1]["text"]  # type: ignore[index]
     return render("diff", page_title="Compare prompts", a=sides[0], b=sides[1], lines=lines, offered=offered,
-                  added=added, removed=removed, same=same, chosen=(query.get("a", ""), query.get("b", "")))  # fmt: skip
+                  added=added, removed=removed, same=same, chosen=(query.get("a", ""), query.get("b", "")),
+                  reading=reading)  # fmt: skip
 
 
 def _spread(run: Run, most: int) -> list[PromptLine]:
@@ -275,7 +275,7 @@ def _compared(catalogue: Catalogue, query: Query) -> list[Run]:
     ids = list(dict.fromkeys(filter(None, query.get("runs", "").split(","))))
     if not ids or len(ids) > MAX_COMPARED:
         raise BadInput(f"choose 1 to {MAX_COMPARED} runs in the list of runs, got {len(ids)}")
-    return [catalogue.run(id_) for id_ in ids]
+    return [catalogue.run(id_, 2.0) for id_ in ids]
 
 
 def compare_figure(catalogue: Catalogue, number: str, query: Query) -> str:

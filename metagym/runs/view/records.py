@@ -43,6 +43,8 @@ _SEATS = {
     "challenge": {"episode": "challenger"},
     "attempt": {"episodes": "solver", "probes": "solver without skills"},
 }
+MAX_LINE = 1 << 28
+"""Bytes of the longest record that is read."""
 MAX_PROBLEMS = 200
 """Damaged lines that are kept by number; the others are counted."""
 
@@ -117,11 +119,13 @@ class RecordFile:
         size: Bytes of the file when it was last looked at.
         changed: When it was last written, seconds since 1970; 0.0 where there is no file.
         missing: Why the file cannot be read; "" where it can.
+        unread: Whether it was never looked at.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
+        self.unread = True
         self._forget()
 
     def _forget(self) -> None:
@@ -136,6 +140,8 @@ class RecordFile:
         self.changed = 0.0
         self.missing = ""
         self._end = 0  # bytes of whole lines read so far
+        self._begun: list[bytes] = []  # of the line after them, where time ran out in it
+        self._begun_size = 0
         self._count = 0
         self._keys: set[str] = set()
         self._identity: tuple[int, int, int] | None = None
@@ -153,26 +159,33 @@ class RecordFile:
     @property
     def reading(self) -> float | None:
         """Share of the file that was read; None when all of it was, but for a line that is being written."""
+        if self.unread:
+            return 0.0
         return None if self._settled else min(0.99, self._end / max(self.size, 1))
 
     @property
     def torn(self) -> int:
         """Bytes after the last newline: a record that is being written, or was cut."""
-        return self.size - self._end if self._settled else 0
+        return max(0, self.size - self._end) if self._settled else 0
 
     _settled = True
 
     def refresh(self, seconds: float = 0.8) -> None:
-        """Reads what is new, for at most so long; a file that shrank or was rewritten is read anew."""
+        """Reads what is new, for about so long; a file that shrank or was rewritten is read anew.
+
+        Some of it is read at each call, however short the time and however long the record; nothing in no time.
+        """
         deadline = time.monotonic() + seconds
         if not self._lock.acquire(timeout=seconds):
             return  # another request reads it: what is there is shown
         try:
-            self._look(deadline)
+            self._look(deadline, seconds > 0)
         except OSError as error:
             self._forget()
+            self._settled = True
             self.missing = f"{self.path.name} cannot be read: {error.strerror}"
         finally:
+            self.unread = False
             self._lock.release()
 
     def value(self, line: Line) -> Any:
@@ -208,7 +221,7 @@ class RecordFile:
 
     # --- reading
 
-    def _look(self, deadline: float) -> None:
+    def _look(self, deadline: float, some: bool) -> None:
         if not stat.S_ISREG(os.stat(self.path).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")  # opening a pipe would wait for its writer
         with open(self.path, "rb") as file:
@@ -222,27 +235,39 @@ class RecordFile:
             identity = (found.st_ino, found.st_size, found.st_mtime_ns)
             if identity == self._identity and self._settled:
                 return
+            if identity != self._identity:  # a torn end may have been cut and written over
+                self._begun, self._begun_size = [], 0
             self._identity = identity
             self.size, self.changed, self.missing = found.st_size, found.st_mtime, ""
-            file.seek(self._end)
-            rest = b""
+            file.seek(self._end + self._begun_size)
             self._settled = False
-            while time.monotonic() < deadline or not self._count:
-                data = file.read(_CHUNK)
-                if not data:
-                    self._settled = True
-                    break
-                data, start = rest + data, 0
+            while some or time.monotonic() < deadline:
+                some = False
+                data, start = file.read(_CHUNK), 0
                 while (stop := data.find(b"\n", start)) >= 0:
-                    self._take(data[start:stop])
+                    self._begin(data[start:stop])
+                    raw, size = b"".join(self._begun), self._begun_size
+                    self._begun, self._begun_size = [], 0
+                    self._take(raw, size)
                     start = stop + 1
-                rest = data[start:]
+                self._begin(data[start:])
+                if not data or self._end + self._begun_size >= self.size:
+                    self._settled = True
+                    self._begun, self._begun_size = [], 0
+                    break
 
-    def _take(self, raw: bytes) -> None:
+    def _begin(self, piece: bytes) -> None:
+        """Keeps a piece of a line; a line that is too long is measured and not kept."""
+        self._begun_size += len(piece)
+        self._begun = [*self._begun, piece] if self._begun_size <= MAX_LINE else []
+
+    def _take(self, raw: bytes, size: int) -> None:
         offset, self._count = self._end, self._count + 1
-        self._end += len(raw) + 1
+        self._end += size + 1
         place = f"{self.path.name}, line {self._count}"
         try:
+            if size > MAX_LINE:
+                raise StoreCorrupt(f"{place}: the record has {size:,} bytes, and {MAX_LINE:,} are read at most")
             check_line(raw, place)
             key, value, turns = _read(raw, place)
             if key in self._keys:
@@ -289,7 +314,8 @@ def _read(raw: bytes, place: str) -> tuple[str, Any, TurnCounts | None]:
         start = first + len(_TURNS)
         try:
             record = _DECODER.decode((raw[:start] + raw[last:]).decode("utf-8"))
-            return record["key"], record["value"], _counts(raw, start, last)
+            if record["value"]["episode"]["turns"] == []:  # else what was cut out was something else
+                return record["key"], record["value"], _counts(raw, start, last)
         except (ValueError, LookupError, TypeError, RecursionError):
             pass  # a record of another form: parsed whole
     return *parse_line(raw, place), None

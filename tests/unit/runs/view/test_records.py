@@ -112,11 +112,59 @@ def test_reading_in_small_pieces_gives_the_same(make_run, monkeypatch):
     whole = reading(path)
     monkeypatch.setattr(module, "_CHUNK", 701)
     pieces = RecordFile(path / RECORDS)
-    pieces.refresh(0)  # at least one record, whatever the clock says
+    assert pieces.unread and pieces.reading == 0
+    pieces.refresh(0)
+    assert pieces.records == 0 and pieces.reading == 0  # no time: looked at, and nothing read
+    while not pieces.records:
+        pieces.refresh(1e-9)  # some bytes, whatever the clock says
     assert 0 < pieces.records < whole.records and 0 < pieces.reading < 1
     while pieces.reading is not None:
         pieces.refresh(0.001)
     assert pieces.rows == whole.rows and pieces.prompts == whole.prompts
+
+
+def test_a_record_longer_than_the_time_for_reading_is_read_all_the_same(tmp_path, monkeypatch):
+    said = an_episode(a_task(0), True, turns=(Turn("o" * 50_000, "r", "a", 1.0, True, False),))
+    path = write_run(tmp_path / "run", [*meta_episode(turns=0)[:2], *episode_records("", 1, "eval", [said])])
+    monkeypatch.setattr(module, "_CHUNK", 1_000)
+    found = RecordFile(path / RECORDS)
+    for _ in range(200):
+        found.refresh(1e-9)
+    assert found.reading is None and not found.problems and found.rows[-1].steps == 1
+    assert found.episode(found.rows[-1]) == said
+
+
+def test_a_record_that_is_too_long_is_named_and_the_others_stay(tmp_path, monkeypatch):
+    path = write_run(tmp_path / "run", meta_episode(turns=0)[:2])
+    with open(path / RECORDS, "ab") as file:
+        file.write(b"x" * 9_000 + b"\n")
+    with Journal.open(tmp_path / "more.jsonl", "w") as more:
+        more.append_many(meta_episode(turns=0)[2:4])
+    with open(path / RECORDS, "ab") as file:
+        file.write((tmp_path / "more.jsonl").read_bytes())
+    monkeypatch.setattr(module, "_CHUNK", 1_000)
+    monkeypatch.setattr(module, "MAX_LINE", 8_000)
+    found = reading(path)
+    assert [problem.text for problem in found.problems] == [
+        "records.jsonl, line 3: the record has 9,000 bytes, and 8,000 are read at most"
+    ]
+    assert len(found.rows) == 4 and found.episode(found.rows[-1]).steps == 2
+
+
+def test_a_torn_end_that_is_cut_and_written_over_while_it_is_read(tmp_path, monkeypatch):
+    path = write_run(tmp_path / "run", meta_episode(turns=0)[:3])
+    whole = (path / RECORDS).read_bytes()
+    monkeypatch.setattr(module, "_CHUNK", 100)
+    found = RecordFile(path / RECORDS)
+    last = whole.rindex(b"\n", 0, -1) + 1
+    (path / RECORDS).write_bytes(whole[:last] + b"#" * 400)
+    while found._end < last or not found._begun_size:
+        found.refresh(1e-9)
+    with open(path / RECORDS, "r+b") as file:
+        file.seek(last)
+        file.write(whole[last:])
+    found.refresh(60)
+    assert not found.problems and len(found.rows) == 3
 
 
 @pytest.mark.parametrize(

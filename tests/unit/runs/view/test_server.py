@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from metagym.errors import BadInput, RunError
+from metagym.errors import BadInput, RunError, StoreError
 from metagym.runs.evals_results import load_evals
 from metagym.runs.folder import RECORDS, RunFolder
 from metagym.runs.results import load_results
 from metagym.runs.sesa_results import load_sesa
 from metagym.runs.spade_results import load_spade
-from metagym.runs.view import Catalogue, ViewServer
+from metagym.runs.view import Catalogue, ViewServer, facts, lists, pages, records
+from metagym.runs.view.curves import charts
 from metagym.runs.view.server import HEADERS
+from metagym.stats import Estimate
 from tests.unit.runs.synthetic import a_manifest, meta_episode, write_run
 from tests.unit.runs.view.asking import data, ids, page, raw
 from tests.unit.runs.view.hostile import hostile_spade
@@ -295,6 +297,40 @@ def test_runs_that_come_and_go_are_seen(view, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "a")
     assert [row["cells"][0]["t"] for row in data(server, "/api/runs")["rows"]] == ["b"]
     assert "no such run" in page(server, f"/run/{gone}", 404)
+
+
+def test_of_many_runs_some_are_read_at_a_time_and_the_others_are_called_unread(tmp_path):
+    for name in "abc":
+        write_run(tmp_path / name)
+    runs = Catalogue(tmp_path)
+    assert runs.refresh(0) == pytest.approx(1 / 3) and [run.status for run in runs.runs()] == ["ended", *["unread"] * 2]
+    told = lists.runs_list(runs, {"limit": "3"})
+    assert told["total"] == 3
+    while runs.refresh(0) is not None:
+        pass
+    assert [run.status for run in runs.runs()] == ["ended"] * 3 and lists.runs_list(runs, {})["reading"] is None
+
+
+def test_what_is_still_being_read_gives_no_figure_of_a_part(tmp_path, monkeypatch):
+    write_run(tmp_path / "a")
+    monkeypatch.setattr(records, "_CHUNK", 20_000)
+    runs = Catalogue(tmp_path)
+    (run,) = runs.runs()
+    while not run.records.rows:
+        run.refresh(1e-9)
+    assert run.records.reading is not None and run.latest == (Estimate(None, None, None, 0), "being read")
+    for asked in (run.results, lambda: facts.figures_of(run, {}), lambda: facts.notices_of(run, {})):
+        with pytest.raises(StoreError, match="still being read"):
+            asked()
+    made, without = charts([run])
+    assert made == [] and "a: the records of this run are still being read" in without[0]
+    assert "are still being read" in pages.render("diff", page_title="", a=None, b=None, lines=None, offered=[],
+                                                  chosen=("", ""), reading=0.4)  # fmt: skip
+
+
+def test_a_filter_of_very_many_words_is_refused(server):
+    assert "has 21 words" in data(server, "/api/runs?q=" + "+".join(map(str, range(21))), 400)["error"]
+    assert data(server, "/api/runs?q=" + "+one" * 10_000)["total"] == 1
 
 
 # --- bad input
