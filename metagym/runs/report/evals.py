@@ -50,8 +50,8 @@ def render_evals(results: EvalResults, name: str) -> str:
         "title": visible(results.title, 200),
         "facts": [(visible(label, 80), visible(text, 200)) for label, text in facts],
         "notices": [visible(line, 600) for line in results.notices[:60]],
-        "figures": [_figure(results, number) for number in range(min(_FIGURES, len(results.benchmarks)))],
-        "tables": [_shown(rows) for rows in all_rows(results)],
+        "figures": evals_figures(results),
+        "tables": rows_view(results),
         "cards": _cards(results),
         "groups": _groups(results),
         "manifest": shown_manifest(results.manifest),
@@ -60,6 +60,16 @@ def render_evals(results: EvalResults, name: str) -> str:
     if (size := len(text.encode("utf-8", "backslashreplace"))) >= MAX_BYTES:
         raise MetaGymError(f"the report of {name} would take {size:,} bytes, more than {MAX_BYTES:,}")
     return text
+
+
+def evals_figures(results: EvalResults) -> list[dict[str, Any]]:
+    """The figures of the first benchmarks: each as SVG, its legend, its caption."""
+    return [_figure(results, number) for number in range(min(_FIGURES, len(results.benchmarks)))]
+
+
+def rows_view(results: EvalResults) -> list[dict[str, Any]]:
+    """Every table of an evaluation, as the template's `rows_table` draws them."""
+    return [_shown(rows) for rows in all_rows(results)]
 
 
 def _figure(results: EvalResults, number: int) -> dict[str, Any]:

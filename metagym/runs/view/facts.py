@@ -7,6 +7,7 @@ from typing import Any
 
 from metagym.errors import UnknownName
 from metagym.runs.notices import notices
+from metagym.runs.report.evals import evals_figures
 from metagym.runs.report.page import report_figures
 from metagym.runs.report.sesa import evaluation_figure, sesa_figures
 from metagym.runs.report.spade import spade_figures
@@ -94,7 +95,7 @@ def _make(run: Run) -> list[dict[str, Any]]:
     if run.kind == "sesa":
         return sesa_figures(sesa_results(run))
     if run.kind == "eval":
-        return []
+        return evals_figures(eval_results(run))
     if run.kind == "sesa eval":
         scores = run.kept("scores", lambda: evaluation_scores(run.path))
         legend = [(number, f"{number + 1}. {visible(name, 80)}") for number, name in enumerate(scores.columns)]

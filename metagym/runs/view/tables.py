@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metagym.runs.evals_results import EvalResults, load_evals
+from metagym.runs.report.evals import rows_view
 from metagym.runs.report.text import visible
 from metagym.runs.view.catalogue import Run, refuse_damaged
 
@@ -60,5 +61,6 @@ def eval_table(run: Run) -> dict[str, Any]:
             for one in results.benchmarks
         ],
         "rows": rows,
+        "tables": run.kept("tables", lambda: rows_view(results)),
         "left_out": [(visible(name, 80), visible(why, 200)) for name, why in results.left_out.items()],
     }

@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from metagym.errors import BadInput, RunError, StoreError
+from metagym.evaluation.run import Entrant
+from metagym.runs.elo import elo_ratings
+from metagym.runs.evals import EvalConfig, run_eval_sync
 from metagym.runs.evals_results import load_evals
 from metagym.runs.folder import RECORDS, RunFolder
+from metagym.runs.report.evals import render_evals
 from metagym.runs.results import load_results
 from metagym.runs.sesa_results import load_sesa
 from metagym.runs.spade_results import load_spade
@@ -36,8 +40,7 @@ def addresses(server: ViewServer, folder: Path) -> list[str]:
     for name, id_ in run.items():
         found += [f"/run/{id_}", f"/run/{id_}/episodes", f"/run/{id_}/episode/0", f"/api/run/{id_}/episodes"]
         found += [f"/api/run/{id_}/state", f"/api/run/{id_}/notices", f"/api/run/{id_}/figures"]
-        if name != "eval":
-            found.append(f"/figure/{id_}/0.svg")
+        found.append(f"/figure/{id_}/0.svg")
         if name in ("one", "deep/er/two", "arms"):
             found.append(f"/run/{id_}/prompts")
     found += [f"/run/{run['spade']}/{rest}" for rest in ("lineage", "refused", f"program/{program}")]
@@ -229,6 +232,29 @@ def test_an_evaluation_tells_models_against_benchmarks_and_leads_to_their_episod
     listed = {row["cells"][0]["t"]: row["cells"] for row in data(server, "/api/runs?kind=eval")["rows"]}
     assert listed["eval"][6] == {"t": "-", "s": "2 models"}
     assert "it is an evaluation, measured once" in page(server, f"/compare?runs={run}")
+
+
+def test_an_evaluation_shows_every_table_and_figure_of_its_report(server, folder):
+    run, report = ids(server.catalogue)["eval"], render_evals(load_evals(folder / "eval"), "eval")
+    drawn = re.findall(r"<table>.*?</table>", report, re.DOTALL)
+    text = page(server, f"/run/{run}")
+    assert len(drawn) >= 3 and all(table in text for table in drawn)
+    figures = data(server, f"/api/run/{run}/figures")["figures"]
+    assert len(figures) == len(load_evals(folder / "eval").benchmarks) and figures[0]["caption"] in report
+    assert raw(server, figures[0]["src"])[0] == 200
+
+
+def test_games_have_their_ratings(view, tmp_path):
+    pytest.importorskip("textarena", reason="TextArena is not installed (extra games)")
+    options = {"games": "TicTacToe", "puzzles": "", "opponents": "random", "size": 2}
+    run_eval_sync(EvalConfig("games", (Entrant("mine", "random"),), options), tmp_path / "games")
+    server = view(tmp_path)
+    text = page(server, f"/run/{ids(server.catalogue)['games']}")
+    (found, _) = elo_ratings(load_evals(tmp_path / "games"))
+    assert "Elo: Bradley-Terry over 4 games of 2 starts" in text and len(found) == 2
+    for one in found:
+        assert f"{one.elo:.0f} [{one.low:.0f}, {one.high:.0f}]" in text
+        assert f"{one.wins} / {one.draws} / {one.losses}" in text
 
 
 def test_cards_tell_versions_uses_and_events(server, folder):
