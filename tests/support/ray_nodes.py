@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import os
 import signal
 from collections.abc import Iterator
@@ -51,6 +53,24 @@ def children(pid: int) -> list[int]:
             continue
         if parent == pid:
             found += [int(entry.name), *children(int(entry.name))]
+    return found
+
+
+def listening(pid: int) -> set[str]:
+    """IP addresses on which a process listens (Linux)."""
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            sockets.add(os.readlink(link))
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text("ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                words = fields[1].split(":")[0]
+                raw = b"".join(bytes.fromhex(words[at : at + 8])[::-1] for at in range(0, len(words), 8))
+                address = ipaddress.ip_address(raw)
+                found.add(str(getattr(address, "ipv4_mapped", None) or address))
     return found
 
 

@@ -71,6 +71,11 @@ def test_reading_takes_a_server_as_well() -> None:
     assert stages(read, Fleet(1, 1000, 50))[0]["model"] == pytest.approx(20)
 
 
+def test_no_stream_is_faster_than_its_whole_server() -> None:
+    demands, width = stages(Work(10, 100), Fleet(2, 100, 5000))
+    assert demands["model"] == pytest.approx(10) and width["model"] == pytest.approx(2)
+
+
 def test_large_crowds_are_finite() -> None:
     found = forecast(Work(100, 300, delay_s=1, step_s=0.1), Fleet(16, 5000, 60, workers=64), 2000)
     assert math.isfinite(found.episodes_per_s) and found.episodes_per_s == pytest.approx(found.limit_per_s, rel=0.02)

@@ -88,7 +88,9 @@ def test_episodes_of_a_lost_worker_are_played_again_and_finished_ones_are_not() 
     family = guess_family()
     cluster = NearCluster(2, lambda number: NearWorker(f"near {number}", lose_at=7 if number == 0 else None))
     ended: list[str] = []
-    found = played(cluster.pool(), family, 12, on_episode=lambda episode: ended.append(episode.task.id))
+    pool = cluster.pool()
+    found = played(pool, family, 12, on_episode=lambda episode: ended.append(episode.task.id))
+    assert pool.crew.lost == 1
     assert texts(found) == texts(at_home(family, 12))
     assert sorted(ended) == sorted(episode.task.id for episode in found) and len(set(ended)) == 12
     assert len(cluster.workers) == 3  # the lost one was replaced

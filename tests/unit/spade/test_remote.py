@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metagym.errors import BadInput, NodeLost, ProgramError, ProgramRejected
-from metagym.sandbox import SandboxPool
+from metagym.sandbox import Limits, SandboxPool
 from metagym.spade.hosts import staged
 from metagym.spade.loop import Loop
 from metagym.spade.memory_store import RamStore
@@ -76,6 +76,29 @@ def test_a_program_whose_worker_is_gone_says_so_at_each_call() -> None:
             for _ in range(2):
                 with pytest.raises(NodeLost):
                     await program.step("x", 1)
+        await pool.close()
+
+    asyncio.run(go())
+
+
+class HungAtLoad(NearWorker):
+    async def call(self, name: str, *arguments: Any) -> Any:
+        if name == "load":
+            await self.gone.wait()
+        return await super().call(name, *arguments)
+
+
+def test_a_worker_that_hangs_while_it_loads_a_program_is_a_lost_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metagym.spade.remote.START_SECONDS", 0.1)
+
+    async def go() -> None:
+        cluster = NearCluster(1, lambda number: NearWorker("near") if number else HungAtLoad("hung"))
+        pool = cluster.pool()
+        with pytest.raises(NodeLost, match="worker hung did not finish 'load' within 0.6 s"):
+            async with RemoteProgram(pool, LOCK, Limits(load_s=0.5)):
+                pass
+        async with RemoteProgram(pool, LOCK) as program:  # on the worker that was hired instead
+            await program.reset(0, 1, fresh=True)
         await pool.close()
 
     asyncio.run(go())
