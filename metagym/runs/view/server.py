@@ -43,7 +43,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_IDLE_SECONDS = 60.0
+_IDLE_SECONDS = 20.0
+MAX_LINES = 64
+"""Connections at a time; a browser holds six."""
 _HTML, _JSON, _SVG = "text/html; charset=utf-8", "application/json; charset=utf-8", "image/svg+xml"
 _RUN = r"/run/(?P<run>[0-9a-f]{12})"
 
@@ -203,6 +205,28 @@ def _assets() -> dict[str, tuple[str, bytes]]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, *arguments: Any) -> None:
+        self._free = threading.BoundedSemaphore(MAX_LINES)
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers from a thread; whoever comes while all are taken is turned away, so that files stay openable."""
+        if self._free.acquire(blocking=False):
+            try:
+                return super().process_request(request, client_address)
+            except BaseException:
+                self._free.release()
+                raise
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Gives the place of the thread back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no event."""
@@ -233,10 +257,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request, or asks for more than reading, gets a line of text with the headers of every page."""
+        self.close_connection = True
+        words = str(message or self.responses.get(code, ("error",))[0])
+        self._send(code, "text/plain; charset=utf-8", f"{words}\n".encode("utf-8", "backslashreplace"))
+
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
         for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

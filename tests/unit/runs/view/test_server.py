@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import shutil
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ from metagym.runs.sesa_results import load_sesa
 from metagym.runs.spade_results import load_spade
 from metagym.runs.view import Catalogue, ViewServer, facts, lists, pages, records
 from metagym.runs.view.curves import charts
-from metagym.runs.view.server import HEADERS
+from metagym.runs.view.server import HEADERS, MAX_LINES
 from metagym.stats import Estimate
 from tests.unit.runs.synthetic import a_manifest, meta_episode, write_run
 from tests.unit.runs.view.asking import data, ids, page, raw
@@ -104,7 +106,9 @@ def test_only_this_machine_by_its_name_is_answered(server):
 
 def test_nothing_but_reading_is_known(server):
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        assert raw(server, "/", method)[0] == 501
+        status, headers, body = raw(server, "/", method)
+        assert status == 501 and HEADERS.items() <= headers.items() and headers["Connection"] == "close"
+        assert headers["Content-Type"].startswith("text/plain") and method.encode() in body
     status, headers, body = raw(server, "/", "HEAD")
     assert status == 200 and body == b"" and int(headers["Content-Length"]) > 1000
 
@@ -128,6 +132,24 @@ def test_no_address_reaches_anything_else(server, target):
     status, _, body = raw(server, target)
     assert status in (400, 404, 409, 414), (status, body[:500])
     assert b"root:" not in body and b'"format"' not in body and b"import " not in body
+
+
+def test_whoever_takes_every_connection_is_turned_away_and_the_others_are_answered_after(view, tmp_path):
+    write_run(tmp_path / "a")
+    server = view(tmp_path)
+    held = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(MAX_LINES)]
+    late = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    assert late.recv(1) == b""  # closed at once
+    for line in [*held, late]:
+        line.close()
+    for _ in range(1000):
+        try:
+            assert "Runs" in page(server, "/")
+            break
+        except (http.client.HTTPException, ConnectionError):
+            time.sleep(0.01)  # their threads are ending
+    else:
+        raise AssertionError("nobody is answered any more")
 
 
 # --- lists
