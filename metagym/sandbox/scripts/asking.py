@@ -56,7 +56,7 @@ class Worker:
             operations: What to do.
             until: Time (`time.monotonic`) at which it must be over, if that is before `call_s` from now.
         """
-        own = time.monotonic() + self._limits.call_s + GRACE_S
+        own = time.monotonic() + self._limits.call_s + 2 * GRACE_S  # just after that of a single operation
         value = None
         for raw in self._channel.exchange(operations, own if until is None else min(own, until)):
             if isinstance(raw, Exception):

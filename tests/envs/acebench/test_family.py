@@ -252,7 +252,8 @@ def test_a_call_that_uses_up_the_conversation_ends_it_as_not_reached(
     assert (episode.status.value, episode.success, episode.ret) == ("ok", False, 0.0)
     assert set(episode.info["scores"].values()) <= {0.0, 1.0} and episode.info["scores"]["end_to_end"] == 0.0
     env = opened("multi_step", path=checked_out(spoil))
-    assert "CPU time" in env.step("[add_reminder(title='a', time='b')]")[4]["faults"][0]
+    info = env.step("[add_reminder(title='a', time='b')]")[4]
+    assert "CPU time" in info["faults"][0] and set(info["scores"].values()) == {0.0}
 
 
 @pytest.mark.parametrize("source", ["not " * 10_000 + "x", "1" + "+1" * 50_000, "a\0", "x" * 1_100_000, "(" * 300])

@@ -60,7 +60,9 @@ def test_subclasses_give_what_they_are_made_of() -> None:
         assert again == found and type(again) is type(found)
 
 
-@pytest.mark.parametrize("value", [object(), range(3), iter([]), np.zeros(3), len, int], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "value", [object(), range(3), iter([]), np.zeros(3), len, int], ids=lambda one: type(one).__name__
+)
 def test_other_types_are_refused(value: Any) -> None:
     with pytest.raises(Unsendable, match="not carried over"):
         pack(value)
