@@ -21,7 +21,7 @@ from tests.support.ray_nodes import children, kill_node, raylet_of
 ROOT = Path(__file__).resolve().parents[3]
 
 MODEL = '''
-"""A scripted model that takes its time; it counts its calls in a file."""
+"""A scripted model that takes its time."""
 import asyncio, os
 
 WORDS = "look", "inventory", "go to countertop 1", "go to sofa 1", "open fridge 1", "go to desk 1", "help"
