@@ -20,6 +20,7 @@ import fcntl
 import json
 import os
 import re
+import stat
 import threading
 import time
 import zlib
@@ -168,7 +169,9 @@ class Journal:
 
     def _open(self) -> None:
         if self.mode == "r":
-            self._fd = self._os_open(self.path, os.O_RDONLY, "read")
+            self._fd = self._os_open(self.path, os.O_RDONLY | os.O_NONBLOCK, "read")  # a pipe would wait for a writer
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                raise StoreError(f"{self.path} cannot be read: it is no regular file")
             self._scan()
             return
         self._lock_fd = self._os_open(self.path + ".lock", os.O_RDWR | os.O_CREAT, "written")

@@ -582,3 +582,9 @@ def test_threads_may_share_one_journal(tmp_path):
         assert sorted(store.get(key) for key in store.keys()) == list(range(100))
     with Journal.open(path) as store:
         assert len(store) == 100
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="no regular file"):
+        Journal.open(tmp_path / "pipe")

@@ -5,8 +5,10 @@ A run is known by an id, a digest of its place: no part of a path ever comes fro
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -63,6 +65,8 @@ class Run:
         """Reads what is new."""
         try:
             found = os.stat(self.path / MANIFEST)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")  # opening a pipe would wait for its writer
             seen = (found.st_mtime_ns, found.st_size)
             if seen != self._seen:
                 self.manifest, self.fault = read_manifest(self.path), ""

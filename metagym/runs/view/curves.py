@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metagym.errors import MetaGymError
+from metagym.errors import MetaGymError, UnknownName
 from metagym.runs.compare import LIKE, at_path
 from metagym.runs.folder import manifest_differences, shortened
 from metagym.runs.report import plots
@@ -193,7 +193,7 @@ def spade_results(run: Run) -> Any:
     Raises:
         MetaGymError: They cannot be read.
     """
-    refuse_damaged(run)
+    _of_kind(run, "spade")
     return run.kept("spade", lambda: load_spade(run.path))
 
 
@@ -203,8 +203,14 @@ def sesa_results(run: Run) -> Any:
     Raises:
         MetaGymError: They cannot be read.
     """
-    refuse_damaged(run)
+    _of_kind(run, "sesa")
     return run.kept("sesa", lambda: replace(load_sesa(run.path), replies=None))
+
+
+def _of_kind(run: Run, kind: str) -> None:
+    refuse_damaged(run)
+    if run.kind != kind:
+        raise UnknownName(f"this is a run of kind {run.kind!r}, and none of {kind!r}: it has no such page")
 
 
 def _digest(value: Any) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import stat
@@ -285,14 +286,18 @@ class RecordFile:
             self.ended = kind == "end"
             if kind in ("prompt", "reflection") and (placed := place_of(line.key, value)) is not None:
                 step = prompt_step(*placed, value)
+                _bounded(step.turn)
                 rejected = None if step.rejected_prompt is None else ""
                 light = replace(step, prompt="", analysis="", reply=None, rejected_prompt=rejected)
                 self.prompts.append(PromptLine(len(self.prompts), line, light))
                 return
             if kind == "plays":
-                self.programs.append((int(value["round"]), RegretEstimate.from_json(value["estimate"])))
+                self.programs.append((_bounded(int(value["round"])), RegretEstimate.from_json(value["estimate"])))
             for path, data, place in _episodes(line.key, value):
                 whole = Episode.from_json(data)
+                _bounded(place["turn"])
+                if not math.isfinite(whole.ret):
+                    raise ValueError(f"its return is {whole.ret}")
                 counts = TurnCounts.of([whole]) if turns is None else turns
                 episode = whole if not whole.turns else replace(whole, turns=())
                 self.rows.append(Row(len(self.rows), line, path, steps=counts.total, episode=episode, **place))
@@ -304,6 +309,17 @@ class RecordFile:
             raise StoreCorrupt(
                 f"{self.path.name}, line {self._count}: record {line.key!r} is none of a run ({error})"
             ) from error
+
+
+def _bounded(turn: int) -> int:
+    """A turn or round as it is.
+
+    Raises:
+        ValueError: It is none: curves have it on their axis.
+    """
+    if not 0 <= turn < 10**9:
+        raise ValueError(f"{turn!r:.40} is no turn")
+    return turn
 
 
 def _read(raw: bytes, place: str) -> tuple[str, Any, TurnCounts | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,8 @@ def test_records_that_fit_their_checksum_and_are_none_of_a_run_are_named(tmp_pat
         ("c", {"kind": "episode", "turn": 0, "phase": "eval", "slot": 0, "episode": {"turns": [], "task": 1}}),
         ("turn/1/reflection", {"kind": "reflection"}),
         ("d", None),
+        ("turn/1/eval/9", {**good[1], "turn": 10**40}),
+        ("turn/1/eval/8", {**good[1], "turn": -1}),
     ]
     with Journal.open(path / RECORDS, "w") as journal:
         journal.append_many([*strange, ("unknown", {"kind": "of a later version"})])
@@ -203,8 +207,17 @@ def test_records_that_fit_their_checksum_and_are_none_of_a_run_are_named(tmp_pat
     with open(path / RECORDS, "ab") as file:
         file.write(line + b"\n")
     found = reading(path)
-    assert found.damaged == 7 and len(found.rows) == 3
+    assert found.damaged == 9 and len(found.rows) == 3
     assert "'a' is none of a run" in found.problems[0].text and "for the second time" in found.problems[-1].text
+
+
+def test_a_return_that_is_no_number_is_damage_though_its_checksum_fits(tmp_path):
+    path = write_run(tmp_path / "run", meta_episode(turns=0)[:3])
+    *others, last = (path / RECORDS).read_bytes().splitlines()
+    covered = re.sub(rb'"return":[\d.]+', b'"return":1e999', last[: last.rindex(b',"crc"')])
+    (path / RECORDS).write_bytes(b"\n".join([*others, covered + b',"crc":"%08x"}\n' % zlib.crc32(covered)]))
+    found = reading(path)
+    assert found.damaged == 1 and "its return is inf" in found.problems[0].text and len(found.rows) == 2
 
 
 def test_a_file_that_was_rewritten_is_read_anew(make_run):

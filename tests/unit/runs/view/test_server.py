@@ -381,6 +381,14 @@ def test_a_filter_of_very_many_words_is_refused(server):
     assert data(server, "/api/runs?q=" + "+one" * 10_000)["total"] == 1
 
 
+def test_runs_of_another_kind_have_no_page_of_skills_or_programs(server):
+    run = ids(server.catalogue)
+    for name, pages_of in (("one", "lineage"), ("sesa", "lineage"), ("one", "skill/" + "0" * 16)):
+        assert "it has no such page" in page(server, f"/run/{run[name]}/{pages_of}", 404)
+    for name, listed in (("one", "skills"), ("spade", "skills"), ("eval", "programs"), ("sesa", "refused")):
+        assert "it has no such page" in data(server, f"/api/run/{run[name]}/{listed}", 404)["error"]
+
+
 # --- bad input
 
 
