@@ -252,13 +252,36 @@ def _checked(address: str | None) -> str | None:
             f"the address of a Ray cluster is host:port (as 'ray start --head' tells it) or auto, got {address!r}"
         )
     try:
-        socket.create_connection((host, int(port)), PROBE_SECONDS).close()
+        with socket.create_connection((host, int(port)), PROBE_SECONDS) as line:
+            grpc = _speaks_grpc(line)
     except OSError as error:
         raise ClusterError(
             f"no cluster answers at {address} ({error.strerror or error}): start one with 'ray start --head', or leave "
             "the address out for a Ray on this machine"
         ) from None
+    if not grpc:
+        raise ClusterError(
+            f"what answers at {address} is no Ray: the address is the one that 'ray start --head' tells for "
+            "'ray start --address' (port 6379 unless it was given another), not the dashboard's"
+        )
     return address
+
+
+def _speaks_grpc(line: socket.socket) -> bool:
+    """Whether the other side answers as gRPC does, which is what Ray speaks: HTTP/2 (RFC 9113) without a prelude.
+
+    Both sides of HTTP/2 begin with a frame of settings (type 4), the client after a fixed greeting (section 3.4). Ray
+    itself, where something else answers, would try for minutes and give no reason.
+    """
+    nothing_set = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # length 0, type 4, no flags, stream 0
+    try:
+        line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + nothing_set)
+        head = b""
+        while len(head) < 4 and (more := line.recv(9)):
+            head += more
+    except OSError:  # it hung up, or said nothing for so long
+        return False
+    return len(head) >= 4 and head[3] == 4
 
 
 def _is_loopback(address: str) -> bool:

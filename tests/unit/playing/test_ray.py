@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 import types
 from collections.abc import Sequence
@@ -42,6 +44,24 @@ def test_a_cluster_that_does_not_answer_is_named_at_once() -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     with pytest.raises(ClusterError, match=r"no cluster answers at 127\.0\.0\.1:1 .*ray start --head"):
         ray_pool("127.0.0.1:1")
+
+
+@pytest.mark.parametrize("says", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"ab"])
+def test_what_answers_and_is_no_ray_is_named_at_once(says: bytes) -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            line, _ = server.accept()
+            with line:
+                line.recv(100)
+                line.sendall(says)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(ClusterError, match=r"what answers at 127\.0\.0\.1:\d+ is no Ray"):
+            ray_pool(f"127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
 
 
 @pytest.mark.parametrize("address", ["here", "ray://127.0.0.1:1", "127.0.0.1:0", ":6379", "host:port"])
