@@ -17,7 +17,6 @@ from typing import Any
 
 from benchmarks.common import Figure, Report, at_least, at_most, settled, told
 from metagym.sandbox import AsyncProgram, Limits, Reset, SandboxPool, Step
-from metagym.sandbox.blocking import ProcessChannel
 from metagym.sandbox.loaders import BareLoader, LanguageLoader, Loader
 from metagym.sandbox.play import PlainPlayer
 from metagym.sandbox.pool import Switches
@@ -95,7 +94,7 @@ def forks(pool: SandboxPool, count: int) -> list[float]:
     found = []
     for _ in range(count):
         started = time.perf_counter()
-        channel = ProcessChannel(pool._fork(LONG), LONG, pool._required)
+        channel = pool._workers.channel(LONG)
         [answer] = channel.exchange([["drop", 0]])
         found.append((time.perf_counter() - started) * 1e3)
         assert answer == ["ok", None]

@@ -10,6 +10,7 @@ role, read before their update, SPIRAL, arXiv 2506.24119; the designer's scale, 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -188,8 +189,11 @@ def _on_scored(rewards: Sequence[float | None], rule: Rule) -> list[float | None
 
 
 def _flat(rewards: Sequence[float]) -> bool:
-    """Whether the rewards are alike up to rounding, which a division by their spread would blow up."""
-    return max(rewards) - min(rewards) <= _ROUNDING * max(map(abs, rewards))
+    """Whether the rewards are alike up to rounding, which a division by their spread would blow up.
+
+    A spread below the smallest normal number is one: half of it may be no number any more.
+    """
+    return max(rewards) - min(rewards) <= max(_ROUNDING * max(map(abs, rewards)), sys.float_info.min)
 
 
 def _centered(rewards: Sequence[float]) -> list[float]:

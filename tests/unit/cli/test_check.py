@@ -64,7 +64,7 @@ def test_a_family_without_its_extra_fails_only_where_it_is_asked_for(cli: Comman
 
 
 def test_bad_input_is_one_sentence(cli: Command) -> None:
-    assert "there is no family or plugin 'Nowhere'; there are ALFWorld" in cli("check", "Nowhere").sentence
+    assert "there is no family or plugin 'Nowhere'; there are ACEBench, ALFWorld" in cli("check", "Nowhere").sentence
     assert "there is no check 'smell'" in cli("check", "SearchQA", "--only", "smell").sentence
     assert "--option belongs to one family" in cli("check", "--option", "engine=native").sentence
     assert "has no option 'colour'" in cli("check", "SearchQA", "--option", "colour=red").sentence

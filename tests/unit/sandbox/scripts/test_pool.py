@@ -255,7 +255,7 @@ def test_all_that_a_script_is_asked_shares_the_time_that_is_left(pool: ScriptPoo
     assert ran.verdict == "timeout" and "left for all of it" in ran.detail
     judged = pool.check([waits], ["def check(c):\n    for _ in range(100): c(1)"], "f", seconds=0.6)
     assert judged.verdict == "timeout" and 1 <= judged.calls <= 2
-    for source in (waits + "wait(9)", waits.replace("def f(x):\n    wait(0.4)", "def f(x):\n    wait(9)")):
+    for source in (waits + "wait(99)", waits.replace("def f(x):\n    wait(0.4)", "def f(x):\n    wait(99)")):
         judged = pool.check([source], ["def check(c): assert c(1)"], "f", seconds=0.3)
         assert judged.verdict == "timeout" and "left for all of it" in judged.detail
     slow = [waits.partition("Player = ")[0], "def check(c):\n    c(1)\n    wait(9)"]
