@@ -169,8 +169,8 @@ class Episode:
         backend: Kind of model that played: ``scripted``, ``local`` or ``server``.
         usage: Sum over the model calls.
         info: Facts of the engine that belong to the result (JSON): which ``engine`` played, whether the seed was
-            honoured (``seed_honoured``), further measures (``scores``: name -> number, None where not measured), and the
-            ``final_answer`` as it is counted by majorities.
+            honoured (``seed_honoured``), further measures (``scores``: name -> number, None where not measured), and
+            the ``final_answer`` as it is counted by majorities.
         seconds: Wall-clock time; neither compared nor part of the record, since no two runs share it.
     """
 

@@ -31,7 +31,8 @@ def test_rules_by_hand():
 
 @pytest.mark.parametrize("rule", [center, zscore, rloo])
 @pytest.mark.parametrize(
-    "group", [[0.7, 0.7, 0.7], [0.1 + 0.2, 0.3], [5.0], [0, 0, None], [1e-300] * 3, [-1, -1], [1e300] * 2, [0.0, 5e-324]]
+    "group",
+    [[0.7, 0.7, 0.7], [0.1 + 0.2, 0.3], [5.0], [0, 0, None], [1e-300] * 3, [-1, -1], [1e300] * 2, [0.0, 5e-324]],
 )
 def test_a_group_without_spread_gives_exactly_zero(rule, group):
     assert rule(group) == [None if reward is None else 0.0 for reward in group]
