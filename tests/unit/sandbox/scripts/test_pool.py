@@ -221,7 +221,7 @@ FORGED = {
 @pytest.mark.parametrize("name", FORGED)
 def test_what_a_worker_forges_is_a_verdict_and_no_error_of_the_callers(pool: ScriptPool, name: str) -> None:
     says = f"say({FORGED[name]!r})\n"
-    limits = replace(LIMITS, call_s=0.5, output_chars=2_000)
+    limits = replace(LIMITS, call_s=0.3, output_chars=2_000)
     ran = [pool.run([SAYS + says], limits=limits), pool.run([SAYS + says], "input" * 20_000, limits)]
     ran.append(pool.call([f"{SAYS}def f(x):\n    {says}"], "f", [1], limits)[0])
     judged = [pool.check([f"{SAYS}def f(x):\n    {says}"], TEST, "f", limits=limits)]
@@ -252,7 +252,7 @@ def test_all_that_a_script_is_asked_shares_the_time_that_is_left(pool: ScriptPoo
     ran, _ = pool.call([feeds], "f", long, replace(LIMITS, call_s=3.0))
     assert ran.verdict == "timeout" and "left for all of it" in ran.detail  # without, each piece has 3 s: 10 s in all
     asked = [
-        pool.call([feeds], "f", long, seconds=1.0)[0],
+        pool.call([waits + "def f(x): wait(99)"], "f", [1], seconds=1.0)[0],
         pool.run([waits + "wait(99)"], seconds=1.0),
         pool.check([waits + "wait(99)"], ["def check(c): assert c(1)"], "f", seconds=1.0),
         pool.check([waits + "def f(x): wait(99)"], ["def check(c): assert c(1)"], "f", seconds=1.0),
