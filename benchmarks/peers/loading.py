@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from benchmarks.peers.pairs import Contest, Line, Result, contest
 from benchmarks.peers.places import ROOT, Peer, command
 from benchmarks.peers.plugins.plain_worker import Plain
+from benchmarks.sandbox import LONG, WALK
 from metagym.errors import SandboxError
 from metagym.sandbox import Limits, SandboxPool
 from metagym.sandbox.pool import Switches
@@ -34,26 +35,6 @@ PEER = Peer(
     ),
 )
 WORKER = ROOT / "benchmarks" / "peers" / "plugins" / "plain_worker.py"
-LONG = Limits(steps=10**7, cpu_s=600.0, call_s=20.0)
-WALK = """
-class Env:
-    def __init__(self):
-        self.size = 9
-
-    def reset(self, seed=None):
-        self.x = self.y = self.t = 0
-        return self._look(), {}
-
-    def _look(self):
-        return f"You stand at ({self.x}, {self.y})."
-
-    def step(self, action):
-        self.t += 1
-        dx, dy = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}.get(action, (0, 0))
-        self.x = min(self.size, max(0, self.x + dx))
-        self.y = min(self.size, max(0, self.y + dy))
-        return self._look(), 0.1 if dx else 0.0, False, False, {"t": self.t}
-"""
 
 
 class Running(Protocol):

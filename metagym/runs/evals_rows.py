@@ -129,6 +129,8 @@ def elo_rows(results: EvalResults) -> Rows:
         )
         for one in found
     )
+    if notes and not lines:  # a table without a line is not shown, and neither would be the reason
+        lines = (("nobody is rated", "-", "-"),)
     return Rows(" ".join(notes), ("player", "Elo", "won / drawn / lost"), lines)
 
 

@@ -175,3 +175,13 @@ def test_a_puzzle_among_the_games_for_two_is_rated_by_nobody(tmp_path: Path) -> 
     options = {"games": "TowerOfHanoi", "puzzles": "", "size": 1, "opponents": "random"}
     results = load_evals(run_eval_sync(EvalConfig("games", PLAYERS[:1], options), tmp_path / "run"))
     assert results.score("first", "towerofhanoi-vs-random").episodes and elo_games(results) == ([], 0)
+
+
+def test_why_nobody_is_rated_stands_in_the_tables(results: EvalResults, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(games: list[Game], seed: int) -> list:
+        raise BadInput("b never met a, not even by way of others")
+
+    monkeypatch.setattr("metagym.runs.elo.ratings", refused)
+    [rows] = [rows for rows in all_rows(results) if rows.headings[1] == "Elo"]
+    assert rows.title == "No ratings: b never met a, not even by way of others."
+    assert rows.lines == (("nobody is rated", "-", "-"),)
