@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import threading
@@ -15,11 +14,9 @@ from metagym.errors import MetaGymError, ProgramKilled
 from metagym.sandbox.channel import GRACE_S, Talk, again, requests
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.processes import WorkerProcess
+from metagym.sandbox.wire import LOOKS
 
 _READ = 65_536
-_TRIES = 40 if (os.cpu_count() or 1) > 1 else 0
-"""Looks at the socket before sleeping, about 40 us in all: most answers come sooner, and to be woken takes longer."""
-
 _LEAST_S = 0.001
 """Shortest wait: a time-out of 0 would mean not to wait at all, which is another mode of a socket."""
 
@@ -125,7 +122,7 @@ class ProcessChannel:
 
 def _received(sock: socket.socket) -> bytes:
     try:
-        for _ in range(_TRIES):
+        for _ in range(LOOKS):
             try:
                 return sock.recv(_READ, socket.MSG_DONTWAIT)
             except BlockingIOError:

@@ -135,8 +135,12 @@ class ZygoteProcess:
         """Whether it still runs."""
         return self._process.poll() is None
 
-    def fork(self, limits: Limits) -> WorkerProcess:
+    def fork(self, limits: Limits, looks: bool = False) -> WorkerProcess:
         """A new worker, which is about to confine itself.
+
+        Args:
+            limits: Its limits.
+            looks: See `metagym.sandbox.worker.main`.
 
         Raises:
             SandboxUnavailable: The zygote is gone or cannot fork.
@@ -144,7 +148,7 @@ class ZygoteProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with theirs:
-                answer, fds = self._ask({"do": "fork", "limits": limits.to_json()}, theirs)
+                answer, fds = self._ask({"do": "fork", "limits": limits.to_json(), "looks": looks}, theirs)
             return WorkerProcess(self, ours, answer["pid"], fds[0])
         except BaseException:
             ours.close()

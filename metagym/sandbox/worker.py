@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ def main(
     base_bytes: int,
     required: Sequence[str],
     without: Sequence[str],
+    looks: bool,
 ) -> NoReturn:
     """Runs the worker; never returns.
 
@@ -60,6 +62,7 @@ def main(
         base_bytes: Address space before any program.
         required: Layers without which nothing is run.
         without: Layers that a test switched off.
+        looks: Looks for the next request before it sleeps: the parent waits for each answer.
     """
     status = BROKEN
     try:
@@ -69,12 +72,14 @@ def main(
         moved = fcntl.fcntl(fd, fcntl.F_DUPFD, 100)
         os.dup2(moved, SOCKET, inheritable=False)
         os.closerange(SOCKET + 1, 65_536)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=SOCKET)  # a call that is not allowed later
+        receive = wire.awake(sock) if looks else wire.asleep(SOCKET)
         sys.unraisablehook = lambda unraisable: None  # the default one would print an object of the program
         layers = confine(limits, base_bytes, without)
         wire.write(SOCKET, wire.encode({"layers": dict(layers)}))
         status = UNCONFINED
         if not any(layers[name] for name in required):
-            status = _serve(make_player(limits, lambda code: _tell(code, limits)), limits)
+            status = _serve(receive, make_player(limits, lambda code: _tell(code, limits)), limits)
     except libc.LayerMissing:
         pass  # the parent's end: nobody is left to be told
     except MemoryError:
@@ -85,9 +90,9 @@ def main(
         os._exit(status)
 
 
-def _serve(player: Player, limits: Limits) -> int:
+def _serve(receive: Callable[[], bytes], player: Player, limits: Limits) -> int:
     """Answers requests until the parent closes its end; the exit code."""
-    requests = wire.Requests(SOCKET)
+    requests = wire.Requests(receive)
     while (request := requests.next()) is not None:
         results: list[Any] = []
         sent_at = time.monotonic()

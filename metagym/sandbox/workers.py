@@ -52,7 +52,7 @@ class Workers:
 
     def channel(self, limits: Limits) -> ProcessChannel:
         """The conversation with a new worker, for ordinary code."""
-        return ProcessChannel(self.fork(limits), limits, self._required)
+        return ProcessChannel(self.start().fork(limits, looks=True), limits, self._required)
 
     def start(self) -> ZygoteProcess:
         """The zygote, started and its layers tried where that has not happened yet.

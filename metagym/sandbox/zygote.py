@@ -4,8 +4,8 @@ It is started once per pool and is never a fork of the caller, which may have th
 thread, a clean environment and no privileges: started by root, it becomes nobody before it forks. It ends with the
 caller (end of the control socket, or the caller's pidfd), and its workers end with it.
 
-Control messages are JSON in datagrams: ``{"n", "do": "fork", "limits"}`` with the worker's socket attached, answered by
-``{"n", "pid"}`` with its pidfd attached; ``{"n", "do": "status", "pid"}``, answered by ``{"n", "status"}``.
+Control messages are JSON in datagrams: ``{"n", "do": "fork", "limits", "looks"}`` with the worker's socket attached,
+answered by ``{"n", "pid"}`` with its pidfd attached; ``{"n", "do": "status", "pid"}``, answered by ``{"n", "status"}``.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ class Zygote:
             return False
         message = json.loads(data)
         if message["do"] == "fork":
-            self._fork(message["n"], fds[0], Limits.checked(message["limits"]))
+            self._fork(message["n"], fds[0], Limits.checked(message["limits"]), message["looks"])
         else:
             self._answer({"n": message["n"], "status": self._status(message["pid"])})
         return True
 
-    def _fork(self, number: int, fd: int, limits: Limits) -> None:
+    def _fork(self, number: int, fd: int, limits: Limits, looks: bool) -> None:
         me = os.getpid()
         try:
             pid = os.fork()
@@ -118,7 +118,8 @@ class Zygote:
         if pid == 0:
             self._control.detach()  # its number may be another descriptor's soon, which its object must not close
             settings = self._settings
-            worker.main(fd, me, self._make_player, limits, self._base_bytes, settings["required"], settings["without"])
+            layers = settings["required"], settings["without"]
+            worker.main(fd, me, self._make_player, limits, self._base_bytes, *layers, looks)
         os.close(fd)
         pidfd = _high(os.pidfd_open(pid))  # no race: a child that died meanwhile waits to be reaped by us
         self._children[pidfd] = pid

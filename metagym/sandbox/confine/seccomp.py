@@ -29,6 +29,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
+    "recvfrom": (45, 207),
     "close": (3, 57),
     "munmap": (11, 215),
     "brk": (12, 214),

@@ -59,7 +59,6 @@ def template() -> dict[str, Any]:
         "_old_item_": guards.old_item,
         "_type_": classes.type_of,
         "_text_": guards.text,
-        "_super_": guards.super_,
         "_vars_": guards.vars_,
         "_class_": classes.class_,
         "_mro_": classes.mro,

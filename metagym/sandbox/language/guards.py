@@ -18,10 +18,10 @@ from metagym.sandbox.facades import read_guarded
 from metagym.sandbox.language import names
 from metagym.sandbox.language.classes import type_of
 from metagym.sandbox.language.formatting import safe_format, safe_format_map
-from metagym.sandbox.language.ownership import HEAP, described, mro_of, name_of, own_class
+from metagym.sandbox.language.ownership import described, mro_of, name_of, own_class
 
 _MISSING: Any = object()
-_MARK, _PROGRAM = names.MARK, names.PROGRAM
+_MARK = names.MARK
 
 
 # --- writing
@@ -135,19 +135,26 @@ def _above(ob: Any, name: str) -> Any:
     return _FORMATS[name] if value is str.__dict__.get(name) else value
 
 
-def super_(kind: Any = _MISSING, ob: Any = _MISSING, /, *more: Any) -> Any:
-    """The builtin `super` with its arguments written out.
+def super_guard(own: set[type]) -> Callable[..., Any]:
+    """The builtin `super` of one session, with its arguments written out: TypeError for no class of the program.
 
     The facades' classes derive from the library's: ``super(datetime, datetime).now()`` would be the real clock.
 
-    Raises:
-        TypeError: The first argument is no class of the program.
+    Args:
+        own: Classes of the program, as `writer` knows them; gets those that are asked for.
     """
-    if type(kind) is type and kind.__module__ == _PROGRAM and kind.__flags__ & HEAP and not more and ob is not _MISSING:
-        return super(kind, ob)  # the common case, by `own_class` written out
-    if ob is _MISSING or more or not (isinstance(kind, type) and own_class(kind)):
-        raise TypeError("super takes no arguments, or a class of your own and its instance")
-    return super(kind, ob)
+
+    def super_(kind: Any = _MISSING, ob: Any = _MISSING, /, *more: Any) -> Any:
+        # A class without a metaclass equals itself alone; any other object could pass for one in a set.
+        if type(kind) is type and kind in own and ob is not _MISSING and not more:
+            return super(kind, ob)
+        if ob is _MISSING or more or not (isinstance(kind, type) and own_class(kind)):
+            raise TypeError("super takes no arguments, or a class of your own and its instance")
+        if type(kind) is type:
+            own.add(kind)
+        return super(kind, ob)
+
+    return super_
 
 
 def _defined(kind: type, name: str) -> Any:
@@ -176,15 +183,15 @@ _FORMATS: dict[str, Callable[..., str]] = {"format": _format, "format_map": _for
 def text(ob: Any, name: str) -> Any:
     """``__name__``, ``__doc__`` and the like as text or None, mappings of names as copies."""
     value = getattr(ob, name)
+    if type(value) is str:
+        return value if _MARK not in value else names.shown(value)
     if value is None:
         return None
     if name in names.COPIES:
         if isinstance(value, list | tuple | frozenset):
             return type(value)(names.shown(item) if type(item) is str else item for item in value)
         return {names.shown(key) if type(key) is str else key: item for key, item in dict(value).items()}
-    if type(value) is not str:
-        raise AttributeError(f"{name} of {described(type(ob))} is not given to programs")
-    return names.shown(value)
+    raise AttributeError(f"{name} of {described(type(ob))} is not given to programs")
 
 
 def get(ob: Any, name: str, default: Any = _MISSING) -> Any:
@@ -276,12 +283,15 @@ def vars_(ob: Any = _MISSING, /, *more: Any) -> dict[str, Any]:
     if not own_class(kind) and kind is not types.SimpleNamespace or issubclass(kind, type):
         raise TypeError(f"vars() of {described(kind)} is not given to programs")
     try:
-        found = object.__getattribute__(ob, "__dict__")
+        found = _attributes(ob, "__dict__")
     except AttributeError:
         raise TypeError("vars() argument must have attributes of its own (no __slots__)") from None
-    if _MARK not in " ".join(found):  # no private name, as mostly
-        return dict(found)
+    if _MARK not in "".join(found):  # no private name, as mostly
+        return _copied(found)
     return {names.shown(name): value for name, value in found.items()}
+
+
+_attributes, _copied = object.__getattribute__, dict.copy
 
 
 def dir_(*args: Any) -> list[str]:

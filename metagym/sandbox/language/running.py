@@ -78,6 +78,7 @@ def namespace(compiled: Compiled, seed: int, *, print_to: Callable[[str], None])
         "_kind_": type,
         "_own_": own,
         "_write_": guards.writer(own),
+        "_super_": guards.super_guard(own),
         "__import__": import_,
         _SESSION: session,
     }

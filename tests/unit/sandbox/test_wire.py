@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -51,7 +53,7 @@ def test_any_bytes_are_messages_or_a_typed_error(data: bytes) -> None:
 
 def test_requests_are_read_whole_and_the_end_of_the_stream_is_none() -> None:
     theirs, ours = os.pipe()
-    requests = wire.Requests(theirs)
+    requests = wire.Requests(wire.asleep(theirs))
     try:
         two = wire.packed(b"[1]") + wire.packed(b"[2]") + wire.packed(b"[3]")
         os.write(ours, two[:-2])
@@ -70,12 +72,54 @@ def test_requests_are_read_whole_and_the_end_of_the_stream_is_none() -> None:
             os.close(ours)
 
 
+class _Counted:
+    """A socket that counts how it is read."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self.looks, self.sleeps = sock, 0, 0
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        self.looks += flags == socket.MSG_DONTWAIT
+        self.sleeps += flags == 0
+        return self._sock.recv(size, flags)
+
+
+def test_a_worker_looks_before_it_sleeps_and_less_often_where_looking_was_in_vain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "LOOKS", 3)
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        counted = _Counted(theirs)
+        receive = wire.awake(counted)  # type: ignore[arg-type]
+
+        def late() -> bytes:
+            threading.Timer(0.05, ours.sendall, [b"x"]).start()
+            return receive()
+
+        def soon() -> tuple[int, int]:
+            """Looks and sleeps of a message that is there already."""
+            before = counted.looks, counted.sleeps
+            ours.sendall(b"x")
+            assert receive() == b"x"
+            return counted.looks - before[0], counted.sleeps - before[1]
+
+        assert soon() == (0, 1), "the first request, a program, takes long to come"
+        assert soon() == (1, 0) and soon() == (1, 0)
+        assert late() == b"x" and (counted.looks, counted.sleeps) == (2 + 3, 2)
+        assert [soon() for _ in range(3)] == [(0, 1), (0, 1), (1, 0)], "two waits without a look, then one that helps"
+        assert late() == b"x"
+        assert [soon() for _ in range(3)] == [(0, 1), (0, 1), (1, 0)], "a look that helped makes the rest short again"
+        ours.close()
+        assert receive() == b"", "the end of the stream"
+
+
 def test_a_request_above_the_limit_is_refused() -> None:
     theirs, ours = os.pipe()
     try:
         os.write(ours, wire.HEADER.pack(wire.REQUEST_BYTES + 1))
         with pytest.raises(ValueError, match="a request of"):
-            wire.Requests(theirs).next()
+            wire.Requests(wire.asleep(theirs)).next()
     finally:
         os.close(theirs)
         os.close(ours)

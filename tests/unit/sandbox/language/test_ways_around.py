@@ -64,6 +64,11 @@ def test_super_of_a_class_of_the_library_is_refused() -> None:
     for call in ("super(random.Random, random.Random(1))", "super()", "super(1, 2)", "[super][0](random.Random, 1)"):
         with pytest.raises((TypeError, RuntimeError, ProgramRejected)):
             result(f"import random\nresult = {call}")
+    with pytest.raises(TypeError, match="a class of your own"):  # also not after a class of the program was asked for
+        result(
+            "import random\nclass A(random.Random): pass\n"
+            "a = A()\nsuper(A, a)\nsuper(A, a)\nresult = super(random.Random, a)"
+        )
     with pytest.raises(ProgramRejected):
         compiled("result = super().__hash__.__objclass__")
 
