@@ -55,6 +55,15 @@ def pool() -> Iterator[ScriptPool]:
             "t = threading.Thread(target=lambda: print(deep(50_000)))\nt.start()\nt.join()", "", "50000\n",
         ),
         ("import heapq, bisect, numpy as np\nprint(np.arange(4).sum())", "", "6\n"),
+        # what the library imports only when it is first used
+        ("import datetime\nprint(datetime.datetime.strptime('1 Jan 2024', '%d %b %Y').date())", "", "2024-01-01\n"),
+        ("import time\nprint(time.strptime('2024', '%Y').tm_year)", "", "2024\n"),
+        ("print(*(len('a'.encode(name)) for name in 'latin-1 utf-16-le utf-32-be cp437'.split()))", "", "1 2 4 1\n"),
+        ("import codecs\nprint(codecs.encode('ab', 'rot_13'), codecs.encode(b'a', 'hex'))", "", "no b'61'\n"),
+        ("import sys\nsys.set_int_max_str_digits(0)\nprint(len(str(int('7' * 50_000))))", "", "50000\n"),
+        ("import numpy as np\nprint(np.random.default_rng(0).integers(1), np.random.randint(1))", "", "0 0\n"),
+        ("import numpy as np\nprint(np.fft.fft([1, 0]).real, np.ma.array([1]).sum())", "", "[1. 1.] 1\n"),
+        ("import numpy as np\nprint(np.char.upper('a'), np.polynomial.Polynomial([2])(1))", "", "A 2.0\n"),
     ],
 )  # fmt: skip
 def test_scripts_read_and_write_as_they_are_used_to(pool: ScriptPool, source: str, given: str, output: str) -> None:
