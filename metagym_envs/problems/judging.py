@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from metagym.errors import BadInput
-from metagym.sandbox.scripts import SCRIPT_LIMITS, Limits, Ran, ScriptPool, Verdict
+from metagym.sandbox.scripts import SCRIPT_LIMITS, Limits, Ran, ScriptPool, SharedPool, Verdict
 from metagym_envs.problems.rows import ProgramTest, Row
 
 PREAMBLE = (
@@ -45,11 +43,11 @@ def pool() -> ScriptPool:
     Raises:
         SandboxUnavailable: A layer of the sandbox is missing.
     """
-    return _pool(os.getpid()).start()
+    return _pool()
 
 
-@lru_cache(maxsize=1)
-def _pool(process: int) -> ScriptPool:
+@SharedPool
+def _pool() -> ScriptPool:
     return ScriptPool(SCRIPT_LIMITS)
 
 

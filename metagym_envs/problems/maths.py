@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from functools import lru_cache
 from importlib import metadata, resources
 from typing import NamedTuple
 
 from metagym.errors import BadInput, EngineError, MissingExtra, ProgramError, ProgramKilled
 from metagym.extras import DISTRIBUTION
-from metagym.sandbox.scripts import Limits, ScriptPool
+from metagym.sandbox.scripts import Limits, ScriptPool, SharedPool
 
 LONGEST = 2_000
 """Characters of an answer; a longer one is wrong."""
@@ -55,11 +53,11 @@ def pool() -> ScriptPool:
         SandboxUnavailable: A layer of the sandbox is missing.
     """
     installed()
-    return _pool(os.getpid()).start()
+    return _pool()
 
 
-@lru_cache(maxsize=1)
-def _pool(process: int) -> ScriptPool:
+@SharedPool
+def _pool() -> ScriptPool:
     source = (resources.files("metagym_envs.problems") / "maths_prepared.py").read_text("utf-8")
     return ScriptPool(LIMITS, prepared=source, libraries=False)
 
