@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import select
 import socket
-import struct
 import threading
 import time
 import weakref
@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metagym.errors import MetaGymError, ProgramKilled
-from metagym.sandbox.channel import GRACE_S, Talk, again, requests
+from metagym.sandbox.channel import Talk, again, requests
 from metagym.sandbox.limits import Limits
 from metagym.sandbox.processes import WorkerProcess
 from metagym.sandbox.wire import LOOKS
 
 _READ = 65_536
-_LEAST_S = 0.001
-"""Shortest wait: a time-out of 0 would mean not to wait at all, which is another mode of a socket."""
 
 
 class ProcessChannel:
@@ -34,11 +32,11 @@ class ProcessChannel:
         self.talk = self._talk = Talk(worker, limits, required)
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, worker.kill)
-        # The kernel's own time-outs: Python's cost four more system calls a round trip.
-        seconds = limits.call_s + GRACE_S
-        timeval = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
-        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
-        worker.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval)
+        # Not the kernel's own time-outs: it counts anew after each signal that the process gets, so that a timer of
+        # the caller's would put off a limit for ever. And not Python's, which cost four more system calls a round trip.
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(worker.socket, select.POLLIN)
+        self._writable.register(worker.socket, select.POLLOUT)
 
     @property
     def layers(self) -> Mapping[str, str]:
@@ -80,35 +78,47 @@ class ProcessChannel:
     def _talk_over(
         self, message: bytes, operations: Sequence[list[Any]], results: list[Any], end: float | None
     ) -> None:
-        talk, sock = self._talk, self._talk.worker.socket
+        talk = self._talk
         until = self._until(operations[0], end)
-        by_kernel = operations[0][0] != "load" and end is None
         try:
-            if not by_kernel:
-                sock.settimeout(max(until - time.monotonic(), _LEAST_S))
-            try:
-                sock.sendall(message)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # it ended; the end of the stream, met next, leads to the reason
+            self._send(message, until)
             while len(results) < len(operations):
-                if not by_kernel:
-                    left = until - time.monotonic()
-                    if left <= 0:
-                        raise TimeoutError
-                    sock.settimeout(left)
-                by_kernel = False  # for the first wait only: what comes in pieces shares one deadline
-                found = talk.feed(_received(sock), len(operations) - len(results))
+                found = talk.feed(self._received(until), len(operations) - len(results))
                 if found:
                     results += found
                     if talk.ended is not None and len(results) < len(operations):
                         raise again(talk.ended)
                     if len(results) < len(operations):
                         until = self._until(operations[len(results)], end)
-        except (TimeoutError, BlockingIOError):
+                elif time.monotonic() >= until:  # pieces that keep coming are no answer
+                    raise TimeoutError
+        except TimeoutError:
             raise talk.too_late(operations[len(results)], end is not None and time.monotonic() >= end) from None
-        finally:
-            if sock.fileno() >= 0 and sock.gettimeout() is not None:
-                sock.settimeout(None)
+
+    def _send(self, message: bytes, until: float) -> None:
+        sock, sent = self._talk.worker.socket, 0
+        while True:
+            try:
+                sent += sock.send(message[sent:], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+            except OSError:  # it ended, or was closed; the end of the stream, met next, leads to the reason
+                return
+            if sent == len(message):
+                return
+            _wait(self._writable, until)
+
+    def _received(self, until: float) -> bytes:
+        sock, looks = self._talk.worker.socket, LOOKS
+        while True:
+            try:
+                return sock.recv(_READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                looks -= 1
+            except OSError:  # as above
+                return b""
+            if looks <= 0:
+                _wait(self._readable, until)
 
     def _until(self, operation: Sequence[Any], end: float | None) -> float:
         """When an operation must be over that begins now."""
@@ -120,13 +130,12 @@ class ProcessChannel:
         self._talk.over(ProgramKilled("died", "the program is closed"))
 
 
-def _received(sock: socket.socket) -> bytes:
-    try:
-        for _ in range(LOOKS):
-            try:
-                return sock.recv(_READ, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                continue
-        return sock.recv(_READ)
-    except ConnectionError:
-        return b""
+def _wait(poll: select.poll, until: float) -> None:
+    """Sleeps until the socket is ready.
+
+    Raises:
+        TimeoutError: It was not ready in time (`time.monotonic`).
+    """
+    left = until - time.monotonic()
+    if left <= 0 or not poll.poll(1_000.0 * left):
+        raise TimeoutError

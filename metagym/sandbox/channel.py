@@ -79,7 +79,7 @@ class Talk:
             MetaGymError: The conversation is over; `ended` tells later callers.
         """
         if not data:
-            raise self.over(self._death())
+            raise self.over(self._death()) if self.ended is None else again(self.ended)
         results: list[Any] = []
         try:
             for message in self._frames.feed(data):
@@ -142,6 +142,8 @@ class Talk:
         for result in results:
             if type(result) is not list or not result or type(result[0]) is not str:
                 raise BadOutput("the worker sent a message that is no answer")
+        if not results and not (more and more[0]):  # it could send these for ever, also while nobody asks
+            raise BadOutput("the worker sent a message that is empty")
         if more:
             if type(more[0]) is not str or len(self.printed) + len(more[0]) > self.limits.prints:
                 raise BadOutput(f"the worker sent more printed text than {self.limits.prints:,} characters")

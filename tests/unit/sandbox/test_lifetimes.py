@@ -117,6 +117,21 @@ def test_s26_timed_out_programs_leave_no_zombie_and_no_descriptor() -> None:
     assert descriptors() == before and set(children()) == had
 
 
+def test_signals_that_keep_coming_do_not_put_off_a_calls_limit() -> None:
+    """A profiler's timer, say: after each signal the kernel would begin to count a wait anew."""
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    try:
+        with pool(limits=Limits(call_s=0.3, cpu_s=3.0)) as sandbox, sandbox.load(HANG) as program:
+            program.reset()
+            signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+            with pytest.raises(ProgramKilled) as caught:
+                program.step("go")
+            assert caught.value.limit == "wall"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_s36_workers_start_beside_a_thread_that_keeps_taking_locks() -> None:
     """The parent has threads and locks of its own; nothing that it holds can be held in a worker."""
     stop, lock = threading.Event(), threading.Lock()

@@ -143,9 +143,9 @@ def test_each_call_of_a_batch_has_the_limit_to_itself(bare_pool: SandboxPool) ->
     assert [len(step) for step in found] == [2] + [5] * 5
 
 
-def test_a_message_is_never_waited_for_longer_by_sending_prints(bare_pool: SandboxPool) -> None:
-    """A worker that trickles printed text instead of an answer still meets its limit."""
-    body = "while True: os.write(3, struct.pack('>I', 7) + b'[[],\"\"]')"
+def test_a_message_is_never_waited_for_longer_by_sending_it_in_pieces(bare_pool: SandboxPool) -> None:
+    """A worker that trickles one long message still meets its limit."""
+    body = "os.write(3, struct.pack('>I', 200_000))\nwhile True:\n    os.write(3, b' ')\n    for _ in range(300): pass"
     program = bare_pool.load(env(body, "import os, struct"), limits=Limits(call_s=0.3))
     program.reset()
     with pytest.raises(ProgramKilled, match="ran past its limit"):
@@ -166,6 +166,8 @@ FORGED = {
     "result is text": b'\0\0\0\6[["a"]]'[:10],
     "too many": b'\0\0\0\x1f[[["ok",null],["ok",null],[3]]]'[:35],
     "prints too long": b"\0\0\x40\0" + b'[[],"' + b"x" * (0x4000 - 7) + b'"]',
+    "nothing": b"\0\0\0\4[[]]",
+    "nothing printed": b'\0\0\0\7[[],""]',
 }
 
 
@@ -264,7 +266,7 @@ def test_an_interrupted_call_leaves_no_answer_behind_for_the_next_one(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("metagym.sandbox.blocking._received", interrupted)
+        patch.setattr("metagym.sandbox.blocking.ProcessChannel._received", interrupted)
         with pytest.raises(KeyboardInterrupt):
             program.step("go")
     with pytest.raises(ProgramKilled, match="interrupted"):
