@@ -109,7 +109,7 @@ def test_a_missing_math_verify_is_one_sentence_with_the_command(monkeypatch: pyt
 
 def test_without_a_sandbox_no_problem_in_code_is_posed(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ScriptPool(switches=Switches(without=("seccomp",)), libraries=False)
-    monkeypatch.setattr(judging, "_pool", lambda process: broken)
+    monkeypatch.setattr(judging, "_pool", SharedPool(lambda: broken))
     family = of("livecodebench")
     [task, *_] = family.task_set("test")
     with pytest.raises(SandboxUnavailable, match="seccomp"):
