@@ -17,7 +17,7 @@ from metagym import PlaySettings, play
 from metagym.errors import BadInput, EngineError, MissingExtra, SandboxUnavailable
 from metagym.families import Family, load_family
 from metagym.sandbox.pool import Switches
-from metagym.sandbox.scripts import SCRIPT_LIMITS, ScriptPool
+from metagym.sandbox.scripts import SCRIPT_LIMITS, ScriptPool, SharedPool
 from metagym_envs import problems
 from metagym_envs.problems import data, judging, maths
 from metagym_envs.problems.env import AGAIN, Problem
