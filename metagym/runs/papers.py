@@ -223,8 +223,9 @@ def _pool(entries: Sequence[Entry]) -> _Pooled:
 
 
 def _check_alike(found: Sequence[_Pooled]) -> None:
-    for one in found[1:]:
-        _refuse_unlike(found[0].first, one.first)
+    for number, one in enumerate(found):
+        for other in found[:number]:  # each with each: a stand-in's card, which has no sampling, fits any
+            _refuse_unlike(other.first, one.first)
         if len(one.entries) != len(found[0].entries):
             # As many samples of a task on both sides: pass@k and maj@k depend on their number.
             raise RunError(

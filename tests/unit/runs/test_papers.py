@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from metagym.chat import Request
 from metagym.errors import BadInput, RunError
-from metagym.evaluation import Benchmark, Suite
+from metagym.evaluation import Benchmark, Sampling, Suite
 from metagym.evaluation.run import Entrant, RunSettings
 from metagym.ict.config import RunConfig
 from metagym.ict.evaluate import Arm
@@ -94,6 +95,23 @@ def test_unlike_results_in_a_column_are_refused_by_field(base: Path, tmp_path: P
     with pytest.raises(RunError, match=field) as caught:
         papers_table([base, odd])
     assert "base: untrained on lake and odd: odd on lake are not alike" in str(caught.value)
+
+
+def test_a_stand_in_that_fits_any_sampling_hides_no_unlike_models_behind_it(base: Path, tmp_path: Path) -> None:
+    def walks(name: str, temperature: float) -> Path:
+        suite = Suite("toy", "Toy text", (replace(LAKE, sampling=Sampling(temperature)),))
+        return evaluated(tmp_path / name, Entrant(name, "python:tests.unit.runs.test_papers:walks"), suite=suite)
+
+    cold, warm = walks("cold", 0.0), walks("warm", 1.0)
+    assert len(papers_table([base, cold]).rows) == 2
+    for runs in ([base, cold, warm], [cold, base, warm], [cold, warm, base]):
+        with pytest.raises(RunError, match="cold on lake and warm: warm on lake.* sampling.temperature is 0.0 in the"):
+            papers_table(runs)
+
+
+def walks(request: Request) -> str:
+    """A model whose sampling settings stand in its card."""
+    return "Action: move right"
 
 
 def test_runs_of_other_seeds_are_further_samples_and_one_seed_counts_once(folder: Path, base: Path) -> None:
