@@ -11,7 +11,7 @@ partial result has no figure, only a count of what it lacks.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from metagym.runs.entries import Entry, read_entries
 from metagym.runs.papers_measures import Shower, check_measured, shower
 from metagym.sesa.scores import macro_mean
 from metagym.stats import Estimate
+from metagym.tasks import Task
 
 MEAN = "mean"
 
@@ -219,7 +220,13 @@ def _pool(entries: Sequence[Entry]) -> _Pooled:
             )
         seeds[entry.seed] = entry.name
     played = [episode for entry in entries for episode in entry.episodes]
-    return _Pooled(tuple(entries), measure(first.tasks, first.samples * len(entries), played))
+    tasks = _longest(entries)
+    return _Pooled(tuple(entries), measure(tasks, first.samples * len(entries), played))
+
+
+def _longest(entries: Iterable[Entry]) -> tuple[Task, ...]:
+    """The tasks of alike results: one that was killed at its very start lacks their list."""
+    return max((entry.tasks for entry in entries), key=len)
 
 
 def _check_alike(found: Sequence[_Pooled]) -> None:
@@ -256,12 +263,12 @@ def _column(entry: Entry) -> str:
 
 
 def _heads(entries: Sequence[Entry], columns: Sequence[str]) -> tuple[Column, ...]:
-    first: dict[str, Entry] = {}
+    found: dict[str, list[Entry]] = {column: [] for column in columns}
     for entry in entries:
-        first.setdefault(_column(entry), entry)
+        found[_column(entry)].append(entry)
     return tuple(
-        Column(one.suite, one.benchmark, one.title, len(one.tasks), one.samples)
-        for one in (first[column] for column in columns)
+        Column(own[0].suite, own[0].benchmark, own[0].title, len(_longest(own)), own[0].samples)
+        for own in found.values()
     )
 
 

@@ -164,6 +164,20 @@ def test_a_partial_result_has_no_figure_and_is_named(folder: Path, base: Path, t
     assert (row["value"], row["missing"]) == ("", "6")
 
 
+def test_a_run_that_was_killed_before_its_list_of_tasks_is_partial_beside_its_other_seeds(
+    folder: Path, base: Path
+) -> None:
+    with RunFolder.open(base) as whole:
+        manifest = {**whole.manifest, "config": {**whole.manifest["config"], "seed": 7}}
+    with RunFolder.create(folder / "nothing", manifest):
+        pass
+    for runs in ([folder / "nothing", base], [base, folder / "nothing"]):
+        table = papers_table(runs)
+        assert [(cell.value, cell.missing) for cell in table.rows[0].cells] == [(None, 12), (None, 8)]
+        assert [column.tasks for column in table.columns] == [6, 4]
+    assert [cell.missing for cell in papers_table([folder / "nothing"]).rows[0].cells] == [12, 8]
+
+
 @pytest.mark.parametrize("measure", ["pass@1", "pass@2", "return"])
 def test_other_measures_are_shown_without_a_contrast(base: Path, trained: Path, measure: str) -> None:
     table = papers_table([base, trained], measure=measure)
