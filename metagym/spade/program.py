@@ -47,6 +47,7 @@ _HEADER = re.compile(
 )
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[^\n`]*$", re.MULTILINE)
+_CLASS_LINE = re.compile(r"^class\s+\w", re.MULTILINE)
 _CODE_LINE = re.compile(r"^\s*(class|def|import|from|async def)\s+\w|^\s*@\w", re.MULTILINE)
 
 
@@ -163,8 +164,10 @@ def _read(source: str) -> EnvProgram:
 def program_in(text: str) -> str | None:
     r"""The program in a model's reply.
 
-    It is the first fenced block that is marked as Python (``python``, ``python3``, ``py``); else the first unmarked
-    block that parses as Python and defines a class; else the whole text, if it does. A fence that is opened and never
+    It is the first fenced block marked as Python (``python``, ``python3``, ``py``) that defines a class: models like
+    to show a line or two before the program. Where none parses and does, it is the first that seems to, or else the
+    first that is marked. Without a marked block it is the first unmarked one that defines a class, or the whole text,
+    if it does. A fence that is opened and never
     closed reaches to the end of the text: the reply was cut off, and its syntax error will say so. A block ends at a
     line of its own fence (as many of its characters or more, and nothing else).
 
@@ -175,9 +178,10 @@ def program_in(text: str) -> str | None:
         The source; None where the reply holds no program.
     """
     blocks = list(_blocks(text))
-    for language, body in blocks:
-        if language in ("python", "python3", "py"):
-            return body
+    marked = [body for language, body in blocks if language in ("python", "python3", "py")]
+    if marked:
+        ways = (_defines_class, _CLASS_LINE.search) if len(marked) > 1 else ()
+        return next((body for defines in ways for body in marked if defines(body)), marked[0])
     for candidate in [*(body for language, body in blocks if not language), text]:
         if _defines_class(candidate):
             return candidate

@@ -202,7 +202,9 @@ class Table:
             return f"{self.module}.{name} is not offered: {self.refused[name]}"
         if self.others and hasattr(self._real(), name):
             return f"{self.module}.{name} is not offered: {self.others}"
-        close = difflib.get_close_matches(name, sorted(self.entries), n=3)
+        if name in self.entries:
+            return f"{self.module}.{name} is not in the Python that runs here; write a function of your own"
+        close = difflib.get_close_matches(name, sorted(self.exported()), n=3)
         instead = f"did you mean {' or '.join(close)}?" if close else f"it offers {_some(sorted(self.exported()))}"
         return f"{self.module} has no {name!r} here; {instead}"
 

@@ -209,11 +209,12 @@ SYS = (
     Table("sys")
     .real("constants", "maxsize float_info int_info byteorder maxunicode")
     .real("one text in, the same out", "intern")
+    .ours("without effect: the limit of calls within calls stays as it is", setrecursionlimit=nothing)
     .refuse("raise an exception, or end the episode with terminated=True", "exit")
     .refuse("use print", "stdout stderr stdin displayhook")
     .refuse(
         "the interpreter is not offered; environments need nothing of it",
-        "modules path argv settrace setprofile exc_info getsizeof getrefcount getrecursionlimit setrecursionlimit "
+        "modules path argv settrace setprofile exc_info getsizeof getrefcount getrecursionlimit "
         "version version_info platform executable flags hexversion implementation",
     )
     .rest("the interpreter is not offered; environments need nothing of it")

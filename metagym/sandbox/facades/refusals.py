@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 _FILES = "there are no files; keep the data in the program"
+_PATHS = f"{_FILES} (posixpath takes paths apart)"
 _NET = "nothing outside can be reached; simulate it inside the environment"
 _PARALLEL = "a program runs in one thread; write the same as plain loops"
 _HOST = "the machine is not offered; environments need nothing of it"
 _TENSORS = "it is not offered; use plain Python lists{numpy}"
 
 HINTS: dict[str, str] = {
-    **dict.fromkeys(
-        ("os", "pathlib", "shutil", "tempfile", "glob", "fileinput", "sqlite3", "zipfile", "tarfile"), _FILES
-    ),
+    **dict.fromkeys(("os", "pathlib"), _PATHS),
+    **dict.fromkeys(("shutil", "tempfile", "glob", "fileinput", "sqlite3", "zipfile", "tarfile"), _FILES),
     **dict.fromkeys(
         ("pickle", "shelve", "marshal", "dbm", "configparser"), "use json.dumps and json.loads on plain data"
     ),

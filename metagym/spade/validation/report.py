@@ -10,7 +10,7 @@ from metagym.errors import BadInput, ProgramKilled, StoreError
 from metagym.spade.fingerprint import AstFingerprint
 from metagym.strictjson import plain_json
 
-VERSION = "3"
+VERSION = "4"
 """Changes whenever a program might get another verdict; part of every cache key."""
 
 _STAGES: dict[str, str] = {

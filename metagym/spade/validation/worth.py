@@ -66,8 +66,11 @@ def _reference(program: EnvProgram, player: Player, seed: int) -> Reference:
                 break
             else:
                 action = actions[len(walk.steps) - 1]
-            walk.steps.append(Step(action, *player.step(action)))
-        if walk.over:
+            try:
+                walk.steps.append(Step(action, *player.step(action)))
+            except BadOutput as error:  # its form is wrong, which the contract stage says better
+                walk.error = error
+        if walk.over and walk.error is None:
             walk.after = _after(walk, player)
     except BadInput as error:  # observation and state are more than a call may hold
         trouble = f"reference_policy cannot be asked: {error}"

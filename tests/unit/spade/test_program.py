@@ -136,6 +136,14 @@ def test_the_first_block_marked_as_python_is_the_program() -> None:
     assert program_in(reply) == LOCK
 
 
+def test_a_block_that_defines_no_class_may_stand_before_the_program() -> None:
+    sketch = "```python\nLOW, HIGH = 1, 59\n```\n"
+    assert program_in(f"An idea:\n{sketch}The program:\n```python\n{LOCK}```\n{sketch}") == LOCK
+    broken = LOCK + "    def more(self:\n"
+    assert program_in(f"{sketch}```python\n{broken}```\n") == broken  # its error is what the author is told
+    assert program_in(sketch + sketch.replace("1, 59", "2, 3")) == "LOW, HIGH = 1, 59\n"
+
+
 def test_an_unmarked_block_or_the_whole_text_will_do_if_it_defines_a_class() -> None:
     assert program_in(f"Here:\n~~~\n{LOCK}~~~\n") == LOCK
     assert program_in(LOCK) == LOCK

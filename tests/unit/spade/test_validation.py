@@ -123,6 +123,7 @@ OFFENDERS = {
     "reward_not_finite": [
         changed(LOCK, "return text, reward, done", "return text, float('nan'), done"),
         changed(LOCK, "return text, reward, done", "return text, float('inf'), done"),
+        changed(LOCK, "reward, self.over = 1.0, True", "reward, self.over = float('nan'), True"),
     ],
     "reward_out_of_range": [
         changed(LOCK, "return text, reward, done", "return text, 1e9, done"),

@@ -76,7 +76,7 @@ def test_programs_get_their_base_classes() -> None:
     ("module", "name", "says"),
     [
         ("os", None, "os is not offered: there are no files"),
-        ("os.path", None, "there are no files"),
+        ("os.path", None, "there are no files; keep the data in the program (posixpath takes paths apart)"),
         ("torch", None, "use plain Python lists or numpy"),
         ("nonsense", None, "programs may import"),
         ("time", "time", "there is no clock"),
@@ -93,6 +93,12 @@ def test_programs_get_their_base_classes() -> None:
 )
 def test_a_missing_name_is_told_with_the_way_out(module: str, name: str | None, says: str) -> None:
     assert says in facades.hint(module, name)
+
+
+def test_a_name_that_only_newer_pythons_have_is_told_so() -> None:
+    table = Table("math").real("x", "sqrt").real("x", "sqrt_of_the_future", newer=True)
+    assert table.hint("sqrt_of_the_future").startswith("math.sqrt_of_the_future is not in the Python that runs here")
+    assert "future" not in table.hint("sqrt_of_the_futur")
 
 
 def test_without_numpy_the_hint_says_so() -> None:

@@ -190,3 +190,10 @@ def test_numbers_are_those_of_the_library() -> None:
     modules = facades.modules(False)
     assert modules["math"].sqrt is math.sqrt  # type: ignore[attr-defined]
     assert modules["sys"].maxsize == 2**63 - 1  # type: ignore[attr-defined]
+
+
+def test_the_limit_of_calls_within_calls_is_set_without_effect() -> None:
+    deep = "import sys\nsys.setrecursionlimit(10**9)\ndef deep(n): return n and 1 + deep(n - 1)\nresult = deep({})"
+    assert run(deep.format(50))["result"] == 50
+    with pytest.raises(RecursionError):
+        run(deep.format(10**6))
