@@ -109,7 +109,9 @@ class Table:
         return tuple(dict.fromkeys(column.suite for column in self.columns))
 
     def best(self, column: int) -> frozenset[int]:
-        """Numbers of the rows whose value is highest in a column, where values differ."""
+        """Numbers of the rows whose value is highest in a column, where values differ and more is better."""
+        if self.measure.startswith("score:"):  # as of losses or errors: which way is good is not told
+            return frozenset()
         values = [row.cells[column].value for row in self.rows]
         known = [one.value for one in values if one is not None and one.value is not None]
         if len(set(known)) < 2:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "|": r"\textbar{}", '"': "''",  # the straight sign is not in OT1, LaTeX's default encoding
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|!~$])")
 
@@ -49,9 +49,16 @@ def difference_text(cell: Cell) -> str:
     if cell.contrast is None or cell.contrast.difference.value is None:
         return ""
     told = cell.contrast.difference
-    test = cell.contrast.test
-    p = "" if test is None or test.p is None else f", p {'< 0.001' if test.p < 0.001 else f'= {test.p:.3f}'}"
-    return f"{told.point(sign=True)} {told.interval(sign=True)}{p}"
+    p = _p(cell)
+    return f"{told.point(sign=True)} {told.interval(sign=True)}" + (f", {p}" if p else "")
+
+
+def _p(cell: Cell) -> str:
+    """McNemar's p against the baseline; "" where there is none."""
+    test = None if cell.contrast is None else cell.contrast.test
+    if test is None or test.p is None:
+        return ""
+    return "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
 
 
 def as_text(table: Table) -> Group:
@@ -109,26 +116,32 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """The table as LaTeX (package booktabs): percent, half intervals as ranges below, the best of a column in bold."""
+    """The table as LaTeX (package booktabs): shares in percent, intervals below them, the best of a column in bold."""
     columns = "l" + "c" * len(table.columns)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     groups = [(suite, sum(column.suite == suite for column in table.columns)) for suite in table.suites]
     lines.append(" & ".join(["", *(rf"\multicolumn{{{n}}}{{c}}{{{_latex(suite)}}}" for suite, n in groups)]) + r" \\")
     lines.append(" & ".join(["", *(_latex(column.title) for column in table.columns)]) + r" \\")
     lines.append(r"\midrule")
+    share = is_share(table.measure)
     for row in table.rows:
         figures, ranges, differences = [], [], []
         for cell, best, n in _placed(table, row):
-            figure, interval = ("partial", "") if cell.missing else _percent(cell.value)
+            figure, interval = ("partial", "") if cell.missing else _figure(cell.value, share)
             figures.append(rf"\textbf{{{figure}}}" if n in best else figure)
             ranges.append(interval)
-            differences.append(" ".join(_percent(cell.contrast.difference, sign=True)) if cell.contrast else "")
-        lines.append(" & ".join([_latex(row.name), *figures]) + r" \\")
+            told = _figure(cell.contrast.difference, sign=True) if cell.contrast else ()
+            against = " ".join(filter(None, told))
+            differences.append(f"{against}, ${p}$" if (p := _p(cell)) else against)
+        # Behind the end of a row a bracket or star would be an argument of it.
+        lines.append(" & ".join([("{}" if row.name[:1] in ("[", "*") else "") + _latex(row.name), *figures]) + r" \\")
         for small in (ranges, differences):
             if any(small):
                 lines.append(" & ".join(["", *(rf"{{\scriptsize {one}}}" if one else "" for one in small)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    caption = " ".join(map(_latex, (f"{_title(table)}, in percent, with 95% intervals.", *below(table))))
+    title = f"{_title(table)}{', in percent' if share else ''}, with 95% intervals."
+    notes = (text if text.endswith((".", "?", "!")) else f"{text}." for text in below(table))
+    caption = " ".join(map(_latex, (title, *notes)))
     lines += [rf"\caption{{{caption}}}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 
@@ -203,11 +216,20 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in visible(text, 400).replace("\n", " "))
 
 
-def _percent(value: Estimate | None, sign: bool = False) -> tuple[str, str]:
-    """Figure and interval in percent, for LaTeX."""
+def is_share(measure: str) -> bool:
+    """Whether a measure is a share of something, in [0, 1]."""
+    return measure.startswith(("avg", "pass@", "maj"))
+
+
+def _figure(value: Estimate | None, share: bool = True, sign: bool = False) -> tuple[str, str]:
+    """Figure and interval for LaTeX, shares in percent."""
     if value is None or value.value is None:
         return "--", ""
-    form = (lambda number: f"${100 * number:+.1f}$") if sign else (lambda number: f"{100 * number:.1f}")
+
+    def form(number: float) -> str:
+        shown = f"{100 * number:{'+' if sign else ''}.1f}" if share else f"{number:{'+' if sign else ''}.2f}"
+        return f"${shown}$" if sign or number < 0 else shown
+
     if value.low is None or value.high is None:
         return form(value.value), ""
     return form(value.value), f"[{form(value.low)}, {form(value.high)}]"
@@ -222,4 +244,4 @@ def _numbers(estimate: Estimate | None) -> list[float | str]:
 def _formula(text: str) -> str:
     """A spreadsheet computes what begins like a formula: such a text gets an apostrophe."""
     shown = visible(text, 400)
-    return f"'{shown}" if shown[:1] in "=+-@\t\r" else shown
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@", "\t", "\r")) else shown

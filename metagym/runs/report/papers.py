@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from metagym.errors import MetaGymError
 from metagym.runs.papers import Column, Table
-from metagym.runs.papers_formats import as_latex, as_markdown, below, difference_text, head_text
+from metagym.runs.papers_formats import as_latex, as_markdown, below, difference_text, head_text, is_share
 from metagym.runs.report import plots
 from metagym.runs.report.frame import MAX_BYTES, templates
 from metagym.runs.report.text import visible
@@ -59,7 +59,7 @@ def render_papers(table: Table) -> str:
 
 def _drawn(table: Table) -> list[int]:
     """Columns with a figure: shares, of which something was measured."""
-    if not table.measure.startswith(("avg", "pass@", "maj")):
+    if not is_share(table.measure):
         return []
     measured = [n for n, _ in enumerate(table.columns) if any(row.cells[n].value is not None for row in table.rows)]
     return measured[:_FIGURES]

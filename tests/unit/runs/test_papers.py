@@ -24,7 +24,7 @@ from metagym.runs.papers import papers_table
 from metagym.runs.papers_formats import FORMATS, as_csv, as_latex, as_markdown, as_text
 from metagym.runs.report.papers import render_papers
 from metagym.sesa.evaluate import EvalConfig as SesaEvalConfig
-from metagym.stats import paired_difference
+from metagym.stats import McNemar, paired_difference
 
 HINT = "Walk to the goal and keep off the holes."
 LAKE = Benchmark("lake", "FrozenLake", limit=6, samples=2, max_steps=12, title="Frozen_Lake")
@@ -275,6 +275,40 @@ def test_every_format_shows_the_same_figures(base: Path, trained: Path) -> None:
     assert (
         page.count("<svg") == 3 and "default-src 'none'" in page and "://" not in page.replace("http://www.w3.org", "")
     )
+
+
+def test_latex_needs_no_fonts_beyond_booktabs_and_no_name_is_an_argument(base: Path, trained: Path) -> None:
+    table = papers_table([base, trained])
+    named = replace(table, rows=(table.rows[0], replace(table.rows[1], name='[2pt] "x"')), notes=("Left out: b",))
+    latex = as_latex(named)
+    assert "textquotedbl" not in latex  # OT1, LaTeX's default, has no such sign
+    assert "\n{}[2pt] ''x'' & " in latex  # behind the end of a row a bracket would be the gap's length
+    assert "Left out: b.}" in latex
+
+
+def test_of_a_further_score_nobody_knows_whether_more_is_better(base: Path, trained: Path) -> None:
+    table = papers_table([base, trained])
+    assert table.best(0) == {1} and not replace(table, measure="score:loss").best(0)
+
+
+def test_latex_tells_shares_alone_in_percent(base: Path) -> None:
+    table = papers_table([base], measure="return")
+    value = table.rows[0].cells[0].value
+    assert value is not None and value.value is not None
+    latex = as_latex(table)
+    assert f" & {value.value:.2f} & " in latex and "percent" not in latex
+    assert "in percent" in as_latex(papers_table([base], measure="pass@2"))
+
+
+def test_latex_has_the_tests_that_its_caption_explains_and_csv_no_stray_apostrophe(base: Path, trained: Path) -> None:
+    table = papers_table([base, trained])
+    cell = table.rows[1].cells[0]
+    assert cell.contrast is not None
+    tested = replace(cell, contrast=replace(cell.contrast, test=McNemar(0, 0, 6, 0, 0.03125)))
+    rows = (table.rows[0], replace(table.rows[1], cells=(tested, *table.rows[1].cells[1:])))
+    assert ", $p = 0.031$}" in as_latex(replace(table, rows=rows))
+    mean = next(one for one in csv.DictReader(io.StringIO(as_csv(table))) if one["benchmark"] == "mean")
+    assert mean["runs"] == ""
 
 
 def test_folders_of_one_name_are_told_apart_and_other_models_are_no_further_samples(tmp_path: Path) -> None:
