@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from metagym.sandbox.facades.facade import Table
 MAX_CHARS = 65_536
 """Longest text that is parsed, in characters."""
 
+_ADDRESS = re.compile(r" object at 0x[0-9a-fA-F]+")
 _PLACES = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
@@ -170,8 +172,14 @@ def literal_eval(node_or_string: Any) -> Any:
         ValueError: It holds more than a literal, or is too long.
     """
     if isinstance(node_or_string, AST):
-        return ast.literal_eval(_real(node_or_string))
-    return ast.literal_eval(_parsed(_text(node_or_string).lstrip(" \t"), "eval"))
+        tree = _real(node_or_string)
+    else:
+        tree = _parsed(_text(node_or_string).lstrip(" \t"), "eval")
+    try:
+        return ast.literal_eval(tree)
+    except ValueError as error:
+        # Programs show it to players who typed no literal: with an address in it no replay would be equal.
+        raise ValueError(_ADDRESS.sub("", str(error))) from None
 
 
 def unparse(ast_obj: Any) -> str:

@@ -51,6 +51,12 @@ def test_literals_are_read_from_texts_and_from_nodes(value: Any) -> None:
     assert AST.literal_eval(AST.parse(repr(value), mode="eval").body) == value
 
 
+def test_what_is_said_of_a_text_that_is_no_literal_holds_no_address() -> None:
+    for call in (AST.literal_eval, lambda text: AST.literal_eval(AST.parse(text, mode="eval").body)):
+        with pytest.raises(ValueError, match=r"^malformed node or string[^:]*: <ast.Call>$"):
+            call("[1, f(2)]")
+
+
 def test_visitors_and_transformers() -> None:
     found = run(
         "import ast\n"
