@@ -20,6 +20,11 @@ from metagym_envs.games.text import FORBIDDEN, INSTRUCTIONS, clean
 PARTIAL = 0.95
 """Most that a game of one seat pays without being solved."""
 
+OVER = "[over]"
+"""The one move that is listed where a rival ended the game before the agent's first."""
+
+_TOLD = f"The game is over before your first move. Answer with {OVER} to end it."
+
 
 class TextArenaGame(gymnasium.Env[str, str]):
     """A puzzle, or a game of two seats against a scripted opponent or a model.
@@ -43,7 +48,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
 
     ## Episode end
     Terminated when the game ends by its rules, its own limit of turns included; where a model in the other seat ends it
-    before the agent's first move, with that move. `info` holds ``success`` (solved, or
+    before the agent's first move, with that move, whatever it is (``[over]`` is listed). `info` holds ``success`` (solved, or
     won), ``seat`` (the agent's number in the texts) and, after the end, ``reason`` in the engine's words and the
     ``scores`` of a game of two seats (``win``, ``draw``, ``loss``).
 
@@ -110,7 +115,8 @@ class TextArenaGame(gymnasium.Env[str, str]):
                 f"{self.game.name} with {self._table.settings} is over before the agent's first move: "
                 "choose other settings, or seat=0"
             )
-        return self._table.text(self.seat), self._info()
+        text = self._table.text(self.seat)
+        return f"{text}\n\n{_TOLD}" if self._table.over else text, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Makes a move, and then those of the opponent.
@@ -148,7 +154,7 @@ class TextArenaGame(gymnasium.Env[str, str]):
         table = self._table
         won = table.solved() if self.game.seats == 1 else table.paid(self.seat) > 0
         info: dict[str, Any] = {"success": bool(won), "seat": self.seat}
-        legal = table.legal()
+        legal = [OVER] if table.over and self._open else table.legal()
         if legal is not None:
             info["admissible"] = legal
         if table.over:

@@ -11,6 +11,7 @@ from metagym.errors import BadInput, SpecError
 from metagym.playing import play
 from metagym.playing.rival import TRIES, Rival, RivalSeat
 from metagym_envs.games import Games
+from metagym_envs.games.env import OVER
 
 ASKED: list[Request] = []
 
@@ -18,7 +19,7 @@ ASKED: list[Request] = []
 def first_legal(request: Request) -> str:
     """A player that takes the first move of the list."""
     ASKED.append(request)
-    return "Action: " + request.messages[-1].content.rpartition("\n- ")[0].partition("\n- ")[2].partition("\n")[0]
+    return "Action: " + request.messages[-1].content.partition("\n- ")[2].partition("\n")[0]
 
 
 def silent(request: Request) -> str:
@@ -80,6 +81,18 @@ def test_answers_without_a_command_become_a_forbidden_move() -> None:
     assert len(ASKED) == TRIES and len({request.seed for request in ASKED}) == TRIES
     episodes = play(list(games("silent").task_set("test"))[:2], first_legal, family=games("silent"))
     assert all(e.success for e in episodes)  # two such moves in a row lose the game
+
+
+def test_a_game_that_a_rival_loses_before_the_first_move_is_won_by_whoever_wanders() -> None:
+    """Nothing can be moved any more; without something to choose a wanderer would say nothing until its steps ran out."""
+    family = games("silent")
+    task = next(task for task in family.task_set("test") if task.params["seat"] == 1)
+    env = family.open(task)
+    text, info = env.reset(seed=task.seed)
+    assert info["admissible"] == [OVER] and OVER in text and info["success"]
+    for player in ("random", first_legal):
+        [episode] = play([task], player, family=family)
+        assert (episode.status, episode.ret, len(episode.turns)) == (Status.OK, 1.0, 1)
 
 
 def test_a_rival_that_fails_leaves_the_episode_unscored() -> None:
