@@ -48,9 +48,9 @@ class TextArenaGame(gymnasium.Env[str, str]):
 
     ## Episode end
     Terminated when the game ends by its rules, its own limit of turns included; where a model in the other seat ends it
-    before the agent's first move, with that move, whatever it is (``[over]`` is listed). `info` holds ``success`` (solved, or
-    won), ``seat`` (the agent's number in the texts) and, after the end, ``reason`` in the engine's words and the
-    ``scores`` of a game of two seats (``win``, ``draw``, ``loss``).
+    before the agent's first move, with that move, whatever it is (``[over]`` is listed). `info` holds ``success``
+    (solved, or won), ``seat`` (the agent's number in the texts) and, after the end, ``reason`` in the engine's words
+    and the ``scores`` of a game of two seats (``win``, ``draw``, ``loss``).
 
     ## Arguments
     * ``game``: the game.

@@ -84,7 +84,7 @@ def test_answers_without_a_command_become_a_forbidden_move() -> None:
 
 
 def test_a_game_that_a_rival_loses_before_the_first_move_is_won_by_whoever_wanders() -> None:
-    """Nothing can be moved any more; without something to choose a wanderer would say nothing until its steps ran out."""
+    """Nothing can be moved any more; with nothing to choose a wanderer would say nothing until its steps ran out."""
     family = games("silent")
     task = next(task for task in family.task_set("test") if task.params["seat"] == 1)
     env = family.open(task)
