@@ -16,6 +16,9 @@ from metagym_envs.acebench.checkout import checkout, data_file
 FAMILY, SPLIT = "ACEBench", "test"
 KINDS = ("multi_step", "multi_turn")
 
+_NUMBERED = "the gold state gives the new reminder number 3, which another has; the official scorer skips this class"
+UNREACHABLE: Mapping[str, str] = {"0592cc51c5cbe56b": _NUMBERED, "b490a92e3eeb75e5": _NUMBERED}
+"""Tasks of the public data whose gold state no calls reach once every class counts, by their `identity`, and why."""
 
 Gold: TypeAlias = tuple[dict[str, Mapping[str, Any]], dict[str, str], tuple[str, ...]]
 

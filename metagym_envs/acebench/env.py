@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -12,10 +13,11 @@ from metagym.spaces import FreeText
 from metagym_envs.acebench import judging, prompts
 from metagym_envs.acebench.entries import Entry
 from metagym_envs.acebench.users import FINISH, OPENS, SCRIPTED, ModelUser, ScriptedUser, User, model
-from metagym_envs.acebench.world import UsedUp, World
-from metagym_envs.bfcl.calls import read_calls
+from metagym_envs.acebench.world import FAILED, UNKNOWN, UsedUp, World
+from metagym_envs.bfcl.calls import Call, read_calls
 
 NO_CALL = 'That is no call. Nobody answers questions here: go on with what you know, or say "finish conversation".'
+NOT_RUN = f"{FAILED}not called, since a call before it failed"
 _APART = " (a script: not comparable with published figures)"
 LONGEST = 20_000
 """Characters of one observation."""
@@ -44,9 +46,9 @@ class AgentTask(gymnasium.Env[str, str]):
     first, of all sides together, and judged all the same. Calls that take more than a conversation may end it, and its
     state counts as not reached: else an agent could take itself out of the mean. `info` holds ``success``, ``engine``
     (who played the user, and what confined the back ends), and at the end ``scores``: ``end_to_end``, ``process``
-    (share of milestones; 1.0 where the state is reached, None without any) and ``official_end_to_end`` (as the
-    official scorer counts it, which leaves out classes whose names it does not find), ``faults`` (what differs) and
-    ``final_answer`` None.
+    (share of milestones; 1.0 where the state is reached, None without any), ``official_end_to_end`` and
+    ``official_process`` (as the official scorer counts them, which leaves out classes whose names it does not find and
+    compares milestones as texts), ``faults`` (what differs) and ``final_answer`` None.
 
     ## Arguments
     * ``path``: the checkout.
@@ -72,7 +74,7 @@ class AgentTask(gymnasium.Env[str, str]):
         self._open = False
         self._messages = 0
         self._sent: list[str] = []
-        self._called = False
+        self._called = self._ran = False
         self._end: dict[str, Any] = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
@@ -93,7 +95,8 @@ class AgentTask(gymnasium.Env[str, str]):
             raise BadInput(f"reset of an agent task knows no option, got {sorted(map(str, options))}")
         self.close()
         self._world = World(self.path, self.entry)
-        self._messages, self._sent, self._called, self._end = 0, [], False, {}
+        self._messages, self._sent, self._end = 0, [], {}
+        self._called = self._ran = False
         self._open, self._user = True, None
         request = self.entry.question
         if self.entry.kind == "multi_turn":
@@ -115,35 +118,43 @@ class AgentTask(gymnasium.Env[str, str]):
         if not self._open or self._world is None:
             raise BadInput("this episode is over or has not begun: call reset before step")
         self._messages += 1
-        if FINISH in action.casefold() and not read_calls(action):
+        calls = read_calls(action)
+        if FINISH in action.casefold() and not calls:
             return self._over("", False)
         if self._messages >= self.turns:
             return self._over("", True)
+        asked = None if calls else self._user
         try:
-            answer = self._answer(action)
+            answer = asked.say(action) if asked is not None else self._execute(action, calls)
         except UsedUp as spent:
             return self._over("", False, str(spent))
         self._messages += 1
-        if self._user is not None and answer.casefold().strip().strip(".'\"") == FINISH:
+        if asked is not None and FINISH in answer.casefold():
             return self._over("", False)
         return self._over("", True) if self._messages >= self.turns else (_cut(answer), 0.0, False, False, self._info())
 
-    def _answer(self, action: str) -> str:
-        calls = read_calls(action)
-        if calls or self._user is None:  # alone, whatever an agent says goes to be executed; milestones count it so
-            self._sent.append(action)
+    def _execute(self, action: str, calls: Sequence[Call]) -> str:
+        """Runs the calls of a message; without a user, whatever an agent says goes here, and milestones count it so."""
+        self._sent.append(action)
         if not calls:
-            return NO_CALL if self._user is None else self._user.say(action)
-        assert self._world is not None
-        self._called = True
-        results = []
+            return NO_CALL
+        results: list[Any] = []
+        stopped = False
         for call in calls:
-            if call.fault or call.args:
-                fault = call.fault or "arguments are given by name"
-                results.append(f"Error during execution: {fault}")
-            else:
-                results.append(self._world.call(call.name, call.kwargs))
+            result = NOT_RUN if stopped else self._result(call)
+            # In a dialogue, a call that fails ends its message, but not one of no function that comes after others: as
+            # officially, so that the states are the same.
+            fails = isinstance(result, str) and result.startswith(FAILED) and self._user is not None
+            stopped = stopped or (fails and not (results and result.startswith(UNKNOWN)))
+            results.append(result)
+        self._called, self._ran = True, self._ran or not stopped
         return f"Results: {json.dumps(results, ensure_ascii=False, default=str)}"
+
+    def _result(self, call: Call) -> Any:
+        assert self._world is not None
+        if call.fault or call.args:
+            return f"{FAILED}{call.fault or 'arguments are given by name'}"
+        return self._world.call(call.name, call.kwargs)
 
     def _over(self, observation: str, cut: bool, spent: str = "") -> tuple[str, float, bool, bool, dict[str, Any]]:
         """The end; `spent` tells that the agent used up what the back ends may take, which leaves no state to reach."""
@@ -153,13 +164,17 @@ class AgentTask(gymnasium.Env[str, str]):
         except UsedUp as error:
             state, spent = {}, str(error)
         faults = [spent] if spent else judging.state_faults(self.entry, state)
-        official = not spent and not judging.state_faults(self.entry, state, skip=self.entry.renamed)
-        # Without any call the official harness has no instance to look at, and so no state that could be right.
-        reached, official = not faults and self._called, official and self._called
-        share = 1.0 if reached else judging.process(self.entry, self._sent)
+        reached = not faults and self._called
+        # Without a message whose calls ran, the official harness has no instances, and so no state to be right.
+        official = not spent and self._ran and judging.official(self.entry, state)
         self._end = {
             "success": reached,
-            "scores": {"end_to_end": float(reached), "process": share, "official_end_to_end": float(official)},
+            "scores": {
+                "end_to_end": float(reached),
+                "process": 1.0 if reached else judging.process(self.entry, self._sent),
+                "official_end_to_end": float(official),
+                "official_process": 1.0 if official else judging.process(self.entry, self._sent, as_text=True),
+            },
             "faults": faults or ([] if reached else ["no function was called"]),
             "final_answer": None,
         }

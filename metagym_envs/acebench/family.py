@@ -63,7 +63,7 @@ def ACEBench(
 
     Returns:
         The family. Its one split is ``test``; its `versions` name the user, the digest of the checkout, and gold
-        classes whose names had to be made good or mean nothing.
+        classes whose names had to be made good or mean nothing, and tasks that cannot be solved.
 
     Raises:
         BadInput: A setting is not usable, the checkout is none, or its data are not usable.
@@ -78,8 +78,8 @@ def ACEBench(
         raise BadInput(f"user_temperature is a number from 0 on, got {temperature!r}")
     who = label(user)  # a spec that cannot be read is told now
     found = {kind: entries.entries(path, kind) for kind in entries.KINDS}
-    renamed = {one.id: dict(one.renamed) for kind in entries.KINDS for one in found[kind] if one.renamed}
-    unknown = {one.id: list(one.unknown) for kind in entries.KINDS for one in found[kind] if one.unknown}
+    every = [one for kind in entries.KINDS for one in found[kind]]
+    whys = {one.id: entries.UNREACHABLE.get(entries.identity(one)[:16]) for one in every}
     return Family(
         name=entries.FAMILY,
         tasks=_Tasks(path),
@@ -99,8 +99,9 @@ def ACEBench(
             "user_temperature": float(temperature),
             "turns": turns,
             "prompts": prompts.source(path),
-            "renamed_classes": renamed,
-            "unknown_classes": unknown,
+            "renamed_classes": {one.id: dict(one.renamed) for one in every if one.renamed},
+            "unknown_classes": {one.id: list(one.unknown) for one in every if one.unknown},
+            "unreachable": {id_: why for id_, why in whys.items() if why},
             "scorer": "final state and milestones, strict class names",
         },
         options={

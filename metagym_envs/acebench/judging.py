@@ -1,7 +1,7 @@
 """What a conversation is worth: the state that it ends in, and how much of the way it went.
 
-Both follow the benchmark's own scorer, but for one thing: a gold class is compared under the name that it means. The
-official scorer silently leaves out a class whose name it does not find.
+Both follow the benchmark's own scorer, but for two things: a gold class is compared under the name that it means (the
+official scorer silently leaves out a class whose name it does not find), and a milestone counts also by what it means.
 """
 
 from __future__ import annotations
@@ -65,6 +65,15 @@ def state_faults(
     return faults
 
 
+def official(entry: Entry, state: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether the official scorer takes a final state for the gold one.
+
+    It wants as many gold classes as there are back ends, and silently leaves out those whose names it does not find.
+    """
+    known = len(entry.gold) + len(entry.unknown) == len(entry.classes)
+    return known and not state_faults(entry, state, skip=entry.renamed)
+
+
 def _differs(where: str, found: Any, gold: Any) -> list[str]:
     """As officially compared: of a dict all that the gold one holds, of everything else equality."""
     if not isinstance(gold, dict):
@@ -74,24 +83,25 @@ def _differs(where: str, found: Any, gold: Any) -> list[str]:
     return [f"{where}.{key} is another" for key, value in gold.items() if key not in found or found[key] != value]
 
 
-def process(entry: Entry, sent: Sequence[str]) -> float | None:
-    """The share of milestones that were sent in their order, of the best way; None where the data names none.
+def process(entry: Entry, sent: Sequence[str], *, as_text: bool = False) -> float | None:
+    """The share of milestones that were sent in their order, of the best way; None where the data name none.
 
     As officially counted, a milestone that is not found leaves nothing for those after it.
 
     Args:
         entry: The task.
         sent: What the agent sent to be executed, in order.
+        as_text: Whether a milestone counts as equal text alone, as officially, and not also by what its call means.
     """
-    shares = [_share(way, sent) for way in entry.milestones if way]
+    shares = [_share(way, sent, as_text) for way in entry.milestones if way]
     return max(shares) if shares else None
 
 
-def _share(way: Sequence[str], sent: Sequence[str]) -> float:
-    said = [(text.strip(), _meaning(text)) for text in sent]
+def _share(way: Sequence[str], sent: Sequence[str], as_text: bool) -> float:
+    said = [(text.strip(), None if as_text else _meaning(text)) for text in sent]
     at = hits = 0
     for stone in way:
-        plain, meaning = stone.strip(), _meaning(stone)
+        plain, meaning = stone.strip(), None if as_text else _meaning(stone)
         while at < len(said):
             text, means = said[at]
             at += 1

@@ -6,7 +6,6 @@ The checkout's texts are never format templates here: only their known placehold
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import lru_cache
 
 from metagym_envs.acebench.checkout import checkout, constant
@@ -38,14 +37,25 @@ _NAMES = {
 _MORE = ("model_inference/prompt_en.py", "model_inference/prompt/prompt_en.py")
 
 
+_WORLDS = {"Travel": "TRAVEL_PROMPT_EN", "BaseApi": "BASE_PROMPT_EN"}
+"""The benchmark's further rules for dialogues in its two worlds, by a class that is in the world."""
+
+
 @lru_cache(maxsize=64)
 def _official(path: str, name: str) -> str | None:
     return constant(checkout(path), *_NAMES[name])
 
 
+@lru_cache(maxsize=16)
+def _rules(path: str, world: str) -> str | None:
+    texts = (constant(checkout(path), file, _WORLDS[world]) for file in _MORE)
+    return next((text.strip() for text in texts if text), None)
+
+
 def source(path: str) -> str:
     """Whose wording is used: ``"checkout"``, ``"own"`` or ``"mixed"``."""
     found = {_official(path, name) is not None for name in _NAMES}
+    found |= {True for world in _WORLDS if _rules(path, world) is not None}  # there is none of ours instead
     return "mixed" if len(found) > 1 else "checkout" if found.pop() else "own"
 
 
@@ -53,18 +63,9 @@ def agent(path: str, entry: Entry) -> str:
     """The rules for the agent, and the functions."""
     rules = _official(path, entry.kind) or _AGENT[entry.kind]
     if entry.kind == "multi_turn":
-        rules += "".join(f"\n{part}" for part in _rules_of(path, entry.classes))
+        more = (_rules(path, world) for world in _WORLDS if world in entry.classes)
+        rules += "".join(f"\n{part}" for part in more if part)
     return f"{rules.strip()}\n\nFunctions:\n{json.dumps(list(entry.functions), ensure_ascii=False)}"
-
-
-def _rules_of(path: str, classes: Sequence[str]) -> list[str]:
-    """The benchmark's further rules of its two worlds, where the checkout has them."""
-    found = []
-    for world, name in (("Travel", "TRAVEL_PROMPT_EN"), ("BaseApi", "BASE_PROMPT_EN")):
-        if world in classes:
-            texts = (constant(checkout(path), file, name) for file in _MORE)
-            found += [text.strip() for text in texts if text][:1]
-    return found
 
 
 def user(path: str, entry: Entry) -> str:

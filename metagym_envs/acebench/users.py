@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Protocol
 
+from metagym.answers import visible
 from metagym.chat import ChatModel, Message, Request, load
-from metagym.errors import HostError
+from metagym.errors import ChatError, HostError
 from metagym.playing import sync
 from metagym.seeding import derive
 
@@ -72,13 +73,14 @@ class ModelUser:
 
         Raises:
             HostError: The dialogue runs in the thread of the event loop, which cannot wait for the model.
-            ChatError: The model failed.
+            ChatError: The model failed, or gave no text where that cannot be what the agent said: it would be the
+                agent's failure.
         """
         self._messages.append(Message("user", heard))
         request = Request(
             messages=tuple(self._messages),
             temperature=self._temperature,
-            max_tokens=1_000,
+            max_tokens=4_000,  # a line, and room for models that think before they say it
             seed=derive(self._seed, "user", len(self._messages)),
             tag="user",
         )
@@ -86,12 +88,16 @@ class ModelUser:
             reply = sync.run(self._model.chat(request))
         except RuntimeError as error:
             raise HostError("a model as user needs hosts='thread' or 'process', not 'inline'") from error
-        said = (reply.text or "").strip() or FINISH  # nothing to say is nothing left to ask for
+        said = visible(reply.text or "").strip()
+        if not said and (len(self._messages) == 2 or reply.absence in ("length", "error")):
+            why = reply.cause or reply.absence or "only thinking"
+            raise ChatError(f"{self._model.id}, which plays the user, gave no text ({why}); take another model as user")
+        said = said or FINISH  # nothing to say is nothing left to ask for
         self._messages.append(Message("assistant", said))
         return said
 
 
-@lru_cache(maxsize=8)
+@cache  # one that was dropped would leave its connections open
 def model(spec: str) -> ChatModel:
     """One model for all dialogues of a process."""
     return load(spec, seat="user")

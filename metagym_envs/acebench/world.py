@@ -30,6 +30,12 @@ LIMITS = Limits(call_s=20.0, load_s=20.0, cpu_s=10.0, memory_mb=256, source_char
 
 _SPENT = ("wall", "cpu", "memory", "output")
 
+FAILED = "Error during execution: "
+"""What the answer to a call begins with that could not be run, or raised."""
+
+UNKNOWN = f"{FAILED}there is no function "
+"""What `world_inside` answers to a call of a function that no back end has."""
+
 
 class UsedUp(EngineError):
     """What an agent asked for took more than a whole conversation may, or left a state that is too long to be read."""
@@ -90,9 +96,9 @@ class World:
         try:
             return self._functions.call("call", name, dict(arguments))
         except ProgramError as error:
-            return f"Error during execution: {error}"
+            return f"{FAILED}{error}"
         except BadOutput:
-            return "Error during execution: the result is too long"
+            return f"{FAILED}the result is too long"
         except ProgramKilled as error:
             kind = UsedUp if error.limit in _SPENT else EngineError
             raise kind(f"the back ends ended in a call of {name[:100]}: {error}") from None

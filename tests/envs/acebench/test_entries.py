@@ -134,6 +134,16 @@ def test_the_wording_of_the_checkout_is_read_as_text(checked_out: Callable[..., 
     assert constant(checkout(path), "model_inference/multi_step/APIModel_agent.py", "OTHER") is None
 
 
+def test_the_rules_of_a_world_are_the_checkouts_too(checked_out: Callable[..., str]) -> None:
+    def add(files: dict[str, str]) -> None:
+        files["model_inference/prompt_en.py"] = "BASE_PROMPT_EN = 'Their world.'\nTRAVEL_PROMPT_EN = 'Another.'\n"
+
+    path = checked_out(add)
+    step, turn = entries(path, "multi_step")[0], entries(path, "multi_turn")[0]
+    assert "\nTheir world.\n" in prompts.agent(path, turn) and "Another" not in prompts.agent(path, turn)
+    assert "Their world" not in prompts.agent(path, step) and prompts.source(path) == "mixed"
+
+
 def test_a_task_knows_its_entry_and_refuses_other_data(checked_out: Callable[..., str]) -> None:
     tasks = list(task_set("sample"))
     assert [task.type for task in tasks] == ["multi_step"] * 25 + ["multi_turn"] * 13
@@ -187,6 +197,13 @@ def test_the_official_scorer_does_not_see_a_class_of_another_name() -> None:
     assert judging.state_faults(entry, wrong) and not judging.state_faults(entry, wrong, skip=entry.renamed)
 
 
+def test_the_official_scorer_wants_as_many_gold_classes_as_back_ends() -> None:
+    entry = entries("sample", "multi_step")[1]
+    assert judging.official(entry, entry.gold)
+    fewer = replace(entry, gold={"BaseApi": entry.gold["BaseApi"]}, unjudged=("ReminderApi",))
+    assert judging.state_faults(fewer, entry.gold) == [] and not judging.official(fewer, entry.gold)
+
+
 def test_milestones_count_in_their_order_by_what_they_mean() -> None:
     entry = entries("sample", "multi_step")[2]
     look, delete, wifi = (
@@ -201,6 +218,9 @@ def test_milestones_count_in_their_order_by_what_they_mean() -> None:
     assert judging.process(entry, [delete, look]) == pytest.approx(1 / 3)  # a missed one leaves nothing for the others
     odd = replace(entry, milestones=(("[order(name='Domino's')]",),))
     assert judging.process(odd, ["[order(name='Domino's')]"]) == 1.0  # not readable as a call, equal as text
+    for as_text, share in ((False, 1.0), (True, 1 / 3)):  # officially the text is what counts
+        sent = [f" {wifi}", 'view_reminder_by_title(title="Dentist")', delete]
+        assert judging.process(entry, sent, as_text=as_text) == pytest.approx(share)
     assert judging.process(replace(entry, milestones=()), [look]) is None
     assert judging.process(replace(entry, milestones=((),)), [look]) is None
 

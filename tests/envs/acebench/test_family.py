@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,15 +9,17 @@ import pytest
 
 from metagym import PlaySettings, play
 from metagym.chat import Request
-from metagym.errors import BadInput, EngineError, SandboxUnavailable, SpecError
+from metagym.errors import BadInput, ChatError, EngineError, SandboxUnavailable, SpecError
 from metagym.families import load_family
 from metagym.sandbox.pool import Switches
 from metagym.sandbox.scripts import ScriptPool
+from metagym_envs.acebench import entries as module
 from metagym_envs.acebench import world
 from metagym_envs.acebench.entries import entries
 from metagym_envs.acebench.env import AgentTask
 from metagym_envs.acebench.family import ACEBench
 from metagym_envs.acebench.users import FINISH, ScriptedUser
+from tests.envs.acebench.conftest import edited
 from tests.support.fake_server import FakeServer
 
 APART = "not comparable with published figures"
@@ -100,8 +101,38 @@ def test_a_wrong_end_is_told_by_name_and_the_official_score_beside_it() -> None:
     env.step("[add_reminder(title='Market', time='another day')]")
     info = env.step(FINISH)[4]
     assert info["faults"] == ["ReminderApi.reminder_list.2 is another"] and not info["success"]
-    assert info["scores"] == {"end_to_end": 0.0, "process": 0.0, "official_end_to_end": 1.0}
+    assert info["scores"] == {
+        "end_to_end": 0.0, "process": 0.0, "official_end_to_end": 1.0, "official_process": 1.0,
+    }  # fmt: skip
     assert opened("multi_step").step(FINISH)[4]["faults"][-1] == "ReminderApi.reminder_list.2 is another"
+
+
+MARKET = "add_reminder(title='Market', time='2024-07-16 08:00')"
+BAD = "delete_reminder(reminder_id=99)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls", "reached"),
+    [
+        ("multi_step", (BAD, MARKET), True), ("multi_turn", (BAD, MARKET), False),
+        ("multi_turn", ("nothing()", MARKET), False), ("multi_turn", ("login_device()", "nothing()", MARKET), True),
+    ],
+)  # fmt: skip
+def test_a_call_that_fails_ends_its_message_in_a_dialogue_as_officially(
+    kind: str, calls: tuple[str, ...], reached: bool
+) -> None:
+    env = opened(kind)
+    results = env.step(f"[{', '.join(calls)}]")[0]
+    assert results.count("Error during execution") == (1 if reached else 2)
+    assert ("not called, since a call before it failed" in results) is not reached
+    assert env.step(FINISH)[4]["scores"]["end_to_end"] == float(reached)
+
+
+def test_a_state_counts_officially_where_a_message_ran_through() -> None:
+    env = opened("multi_turn")
+    env.step(f"[{MARKET}, {BAD}]")
+    scores = env.step(FINISH)[4]["scores"]
+    assert (scores["end_to_end"], scores["official_end_to_end"], scores["official_process"]) == (1.0, 0.0, 0.0)
 
 
 def test_the_last_message_cuts_and_is_judged() -> None:
@@ -147,6 +178,40 @@ def test_a_model_plays_the_user_and_is_named() -> None:
         assert episode.status.value == "ok" and "eve" in episode.info["engine"]
 
 
+@pytest.mark.parametrize(
+    ("said", "over"),
+    [
+        ("Thank you. Finish conversation", True), ("Done!\nfinish conversation", True),
+        ("<think>Do I finish conversation? No.</think>Go on.", False), ("Not yet.", False),
+    ],
+)  # fmt: skip
+def test_a_user_ends_the_dialogue_with_the_words_wherever_they_stand(said: str, over: bool) -> None:
+    with FakeServer(lambda request: "Hello." if len(request.messages) == 2 else said) as server:
+        env = opened("multi_turn", user=server.spec("eve"))
+        observation, _, terminated, _, _ = env.step("Is that all?")
+        assert terminated is over and "think" not in observation
+    env = opened("multi_turn")
+    kept = env.step("[add_reminder(title='finish conversation', time='x')]")
+    assert not kept[2] and "finish" in env.step("[view_reminder_by_title(title='finish conversation')]")[0]
+    assert not env.step("[add_reminder(title='b', time='finish conversation')]")[2]  # an agent's call is one
+
+
+@pytest.mark.parametrize("fault", ["reasoning-length", "null-content", "refusal", None])
+def test_a_user_without_a_word_is_no_failure_of_the_agents(fault: str | None) -> None:
+    with FakeServer(lambda request: "<think>Hm.", faults=[fault]) as server:
+        env = AgentTask("sample", entries("sample", "multi_turn")[0], user=server.spec("eve"))
+        with pytest.raises(ChatError, match="eve.*, which plays the user, gave no text"):
+            env.reset(seed=0)
+    with FakeServer(lambda request: "Hello.", faults=[None, fault]) as server:
+        env = opened("multi_turn", user=server.spec("eve"))
+        if fault == "reasoning-length":
+            with pytest.raises(ChatError, match="gave no text"):
+                env.step("Hello?")
+        else:  # what it does not answer to has ended the dialogue
+            assert env.step("Hello?")[2] is (fault is not None)
+    env.close()
+
+
 def test_a_user_that_fails_fails_the_episode_and_not_the_agent() -> None:
     with FakeServer(lambda request: "Hello.") as server:
         spec = server.spec("eve")
@@ -173,7 +238,31 @@ def test_settings_are_checked_early() -> None:
     assert load_family("ACEBench", **ACEBench(turns=10).options).options["turns"] == 10
 
 
+def test_tasks_that_cannot_be_solved_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ACEBench().versions["unreachable"] == {}
+    monkeypatch.setattr(module, "UNREACHABLE", {module.identity(entries("sample", "multi_turn")[3])[:16]: "so"})
+    assert ACEBench().versions["unreachable"] == {"agent_multi_turn_3": "so"}
+
+
+def test_of_tasks_that_say_the_same_the_stand_in_sends_the_longest_way(checked_out: Callable[..., str]) -> None:
+    question = entries("sample", "multi_step")[1].question
+    family = ACEBench(path=checked_out(edited("data_agent_multi_step.json", 0, question=question)))
+    assert all(e.success for e in play(list(family.task_set("test"))[:2], "rules", family=family))
+
+
 # --- a stranger's back ends
+
+
+def test_back_ends_may_read_dates(checked_out: Callable[..., str]) -> None:
+    def change(files: dict[str, str]) -> None:
+        path = "model_inference/multi_turn/scenariosen/phone_platform/reminder.py"
+        files[path] = "from datetime import datetime\n" + files[path].replace(
+            "        if not self.logged_in:", "        datetime.strptime(time, '%Y-%m-%d %H:%M')\n        if False:"
+        )
+
+    env = opened("multi_step", path=checked_out(change))
+    assert "kept" in env.step(f"[{MARKET}]")[0]  # the library imports what it needs for this at its first use
+    assert "does not match format" in env.step("[add_reminder(title='a', time='b')]")[0]
 
 
 HOSTILE = {
@@ -231,7 +320,7 @@ def test_an_agent_cannot_take_itself_out_of_the_mean(said: list[str], monkeypatc
     assert "too long" in shown or "unexpected keyword" in shown
     observation, reward, terminated, _, info = env.step(FINISH)
     assert (reward, terminated, info["success"]) == (0.0, True, False)
-    assert info["scores"] == {"end_to_end": 0.0, "process": 0.0, "official_end_to_end": 0.0}
+    assert len(info["scores"]) == 4 and set(info["scores"].values()) == {0.0}
     assert "cannot be read" in info["faults"][0]
 
 
@@ -250,7 +339,8 @@ def test_a_call_that_uses_up_the_conversation_ends_it_as_not_reached(
     family = ACEBench(path=checked_out(spoil))
     [episode] = play([list(family.task_set("test"))[0]], "rules", family=family)
     assert (episode.status.value, episode.success, episode.ret) == ("ok", False, 0.0)
-    assert set(episode.info["scores"].values()) <= {0.0, 1.0} and episode.info["scores"]["end_to_end"] == 0.0
+    scores = episode.info["scores"]
+    assert set(scores.values()) <= {0.0, 1.0} and scores["end_to_end"] == scores["official_end_to_end"] == 0.0
     env = opened("multi_step", path=checked_out(spoil))
     info = env.step("[add_reminder(title='a', time='b')]")[4]
     assert "CPU time" in info["faults"][0] and set(info["scores"].values()) == {0.0}
@@ -279,23 +369,3 @@ def test_without_a_sandbox_no_task_begins(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(world, "_pool", lambda process: broken)
     with pytest.raises(SandboxUnavailable, match="landlock"):
         opened("multi_step")
-
-
-# --- a real checkout
-
-
-@pytest.mark.slow
-def test_a_real_checkout_loads_begins_and_is_partly_solved_by_its_milestones() -> None:
-    path = os.environ.get("METAGYM_ACEBENCH")
-    if not path:
-        pytest.skip("METAGYM_ACEBENCH names no checkout of the ACEBench repository")
-    family = ACEBench(path=path)
-    assert family.versions["tasks"] == {"multi_step": 20, "multi_turn": 30}
-    assert len(family.versions["renamed_classes"]) == 4
-    tasks = list(family.task_set("test"))
-    episodes = play(tasks, "rules", family=family, settings=PlaySettings(concurrency=4))
-    assert all(e.status.value == "ok" for e in episodes)
-    solved = [sum(e.success is True for e in episodes if e.task.type == kind) for kind in ("multi_step", "multi_turn")]
-    assert solved[0] >= 8 and all(0.0 <= e.info["scores"]["process"] <= 1.0 for e in episodes)
-    lazy = play(tasks, "rules", family=ACEBench(path=path, stand_in="noop"))
-    assert not any(e.success for e in lazy)
