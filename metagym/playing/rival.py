@@ -6,6 +6,8 @@ through the same cleaning rule. Its calls wait in the thread of the environment;
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,7 +75,7 @@ class RivalSeat:
         clean: Callable[[str, Sequence[str] | None], Cleaned] = clean_command,
         forbidden: str = "",
     ) -> None:
-        self._model = _model(rival.spec)
+        self._model = shared_model(rival.spec)
         self._conversation = Conversation("", instructions, rival.settings(), LINES.ask)
         self._clean, self._forbidden = clean, forbidden
         self._seed, self._asked = seed, 0
@@ -107,7 +109,29 @@ class RivalSeat:
         return self._forbidden
 
 
+def shared_model(spec: str, seat: str = "rival") -> ChatModel:
+    """One model for all episodes of a process, also for those that begin at once: its limits are meant for all of them.
+
+    Args:
+        spec: Its spec.
+        seat: Which stand-in the spec ``rules`` would mean.
+    """
+    with _lock:
+        return _loaded(spec, seat)
+
+
 @lru_cache(maxsize=8)
-def _model(spec: str) -> ChatModel:
-    """One model for all episodes of a process."""
-    return load(spec, seat="rival")
+def _loaded(spec: str, seat: str) -> ChatModel:
+    return load(spec, seat=seat)
+
+
+_lock = threading.Lock()
+
+
+def _forget() -> None:
+    """In a fork another thread may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)

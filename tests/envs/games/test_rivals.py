@@ -1,14 +1,18 @@
 """A model in the other seat: asked as the actor is, in both seats alike, and its failures are no moves."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("textarena", reason="TextArena is not installed (extra games)")
 
 import metagym
+from metagym.chat import load
 from metagym.chat.types import Request
 from metagym.episodes import Status
 from metagym.errors import BadInput, SpecError
-from metagym.playing import play
+from metagym.playing import play, rival
 from metagym.playing.rival import TRIES, Rival, RivalSeat
 from metagym_envs.games import Games
 from metagym_envs.games.env import OVER
@@ -99,6 +103,22 @@ def test_a_rival_that_fails_leaves_the_episode_unscored() -> None:
     [episode] = play(list(games("broken").task_set("test"))[:1], first_legal, family=games("broken"),
                      settings=metagym.PlaySettings(max_failures=1.0))  # fmt: skip
     assert episode.status is Status.ERROR and not episode.scored and "server is down" in episode.cause
+
+
+def test_games_that_begin_at_once_share_one_model_and_so_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def slowly(spec: str, **options: object) -> object:
+        made.append(spec)
+        time.sleep(0.02)  # other threads have their turn, as when a client is imported
+        return load(spec, **options)
+
+    monkeypatch.setattr(rival, "load", slowly)
+    spec = f"python:{__name__}:first_legal?concurrency=3"
+    with ThreadPoolExecutor(16) as threads:
+        found = list(threads.map(lambda _: rival.shared_model(spec, "other"), range(64)))
+    assert made == [spec] and len({id(one) for one in found}) == 1
+    assert rival.shared_model(spec, "user") is not found[0]
 
 
 def test_a_rival_cannot_wait_in_the_event_loop_s_own_thread() -> None:
