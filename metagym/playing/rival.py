@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from metagym.chat import load
 from metagym.chat.specs import parse_spec
@@ -120,7 +120,7 @@ def shared_model(spec: str, seat: str = "rival") -> ChatModel:
         return _loaded(spec, seat)
 
 
-@lru_cache(maxsize=8)
+@cache  # one that was dropped would leave its connections open
 def _loaded(spec: str, seat: str) -> ChatModel:
     return load(spec, seat=seat)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Protocol
 
 from metagym.answers import visible
-from metagym.chat import ChatModel, Message, Request, load
+from metagym.chat import ChatModel, Message, Request
 from metagym.errors import ChatError, HostError
 from metagym.playing import sync
+from metagym.playing.rival import shared_model
 from metagym.seeding import derive
 
 SCRIPTED = "scripted"
@@ -97,7 +97,6 @@ class ModelUser:
         return said
 
 
-@cache  # one that was dropped would leave its connections open
 def model(spec: str) -> ChatModel:
     """One model for all dialogues of a process."""
-    return load(spec, seat="user")
+    return shared_model(spec, "user")

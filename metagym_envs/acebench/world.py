@@ -6,7 +6,6 @@ and two conversations share nothing, not even a process.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
@@ -21,7 +20,7 @@ from metagym.errors import (
     SandboxError,
     SandboxUnavailable,
 )
-from metagym.sandbox.scripts import Functions, Limits, ScriptPool
+from metagym.sandbox.scripts import Functions, Limits, ScriptPool, SharedPool
 from metagym_envs.acebench.checkout import back_end, checkout
 from metagym_envs.acebench.entries import Entry
 
@@ -47,11 +46,11 @@ def pool() -> ScriptPool:
     Raises:
         SandboxUnavailable: A layer of the sandbox is missing.
     """
-    return _pool(os.getpid()).start()
+    return _pool()
 
 
-@lru_cache(maxsize=1)
-def _pool(process: int) -> ScriptPool:
+@SharedPool
+def _pool() -> ScriptPool:
     return ScriptPool(LIMITS)
 
 

@@ -12,7 +12,7 @@ from metagym.chat import Request
 from metagym.errors import BadInput, ChatError, EngineError, SandboxUnavailable, SpecError
 from metagym.families import load_family
 from metagym.sandbox.pool import Switches
-from metagym.sandbox.scripts import ScriptPool
+from metagym.sandbox.scripts import ScriptPool, SharedPool
 from metagym_envs.acebench import entries as module
 from metagym_envs.acebench import world
 from metagym_envs.acebench.entries import entries
@@ -366,6 +366,6 @@ def test_a_start_that_cannot_be_handed_over_is_named(checked_out: Callable[..., 
 
 def test_without_a_sandbox_no_task_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ScriptPool(switches=Switches(without=("landlock",)), libraries=False)
-    monkeypatch.setattr(world, "_pool", lambda process: broken)
+    monkeypatch.setattr(world, "_pool", SharedPool(lambda: broken))
     with pytest.raises(SandboxUnavailable, match="landlock"):
         opened("multi_step")
