@@ -146,7 +146,7 @@ def draw_rows(rows: Sequence[QARow], count: int, seed: int) -> list[QARow]:
     count = whole("the number of questions to draw", count, 1)
     if len(rows) < count:
         name = rows[0].dataset if rows else "the set"
-        raise NoTasks(f"{name} holds {len(rows)} questions, and {count} are wanted")
+        raise NoTasks(f"{name} holds {len(rows)} questions, and {count} are wanted: take fewer, or all (count=all)")
     names = sorted(row.id for row in rows)
     chosen = set(rng(seed, "qa-rows", rows[0].dataset).sample(names, count))
     return [row for row in rows if row.id in chosen]

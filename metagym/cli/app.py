@@ -80,7 +80,7 @@ def run() -> None:
         # A terminal that lacks a character gets a replacement, never an exception.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     warnings.formatwarning = _one_line
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)  # `openai:m:` is a name
     try:
         app(prog_name="metagym")
     except MetaGymError as error:

@@ -65,7 +65,8 @@ def reasoning(folder: str | None = None, turns: int | None = None, size: int | N
     for name, (title, wanted) in PROBLEMS.items():
         path = files.get(name) or _in(folder, f"{name}.jsonl")
         if wanted and path is None:
-            left_out[name] = f"its file is not named: {wanted}; give --option {name}=FILE, or --option folder=FOLDER"
+            why = "its file is not named" if folder is None else f"{Path(folder) / name}.jsonl is not there"
+            left_out[name] = f"{why}: {wanted}; give --option {name}=FILE, or --option folder=FOLDER"
             continue
         options = {"benchmark": name} if path is None else {"benchmark": name, "path": str(path)}
         benchmarks.append(Benchmark(name, "Problems", options, sampling=Sampling(0.0, 8192), title=title))

@@ -75,6 +75,11 @@ def test_results_do_not_depend_on_batch_concurrency_or_workers(cli: Command, tmp
         (("eval", "qa", "-m", "rules", "--hosts", "moon"), "hosts is"),
         (("eval", "qa", "-m", "rules", "--train", "none.jsonl"), "cannot be read"),
         (("eval", "acebench", "-m", "rules"), "nothing to play here"),
+        (
+            ("eval", "reasoning", "-m", "rules", "--option", "folder=away", "--only", "gpqa"),
+            "away/gpqa.jsonl is not there",
+        ),
+        (("eval", "no:m: x", "-m", "rules"), "no suite 'no:m: x'"),  # and no sign for :m:
         (("eval", "qa", "-m", "rules", "--resume"), "--resume needs --out"),
     ],
 )
