@@ -54,12 +54,18 @@ def compare(
 
 def _is_pair(runs: list[Path], given: list[str]) -> bool:
     """Whether two folders are to be compared turn by turn or arm by arm, not as systems on benchmarks."""
-    from metagym.runs.entries import kind_of
+    from metagym.runs.entries import command_of, kind_of
 
     kinds = [kind_of(run) for run in runs]
     if given and "eval" in kinds[:2] and len(runs) == 2:
         name = runs[kinds.index("eval")]
         raise BadInput(f"{name} is an evaluation of models, which has no turns and no arms: leave {given[0]} out")
+    if len(runs) == 2 and sorted(map(str, kinds)) == ["None", "eval"]:
+        name, other = runs[kinds.index("eval")], runs[kinds.index(None)]
+        raise BadInput(
+            f"{name} is an evaluation of models and {other} a run of {command_of(other)!r}, which is none: score "
+            "what it made with metagym eval, and compare the two evaluations"
+        )
     same = len(runs) == 2 and runs[0].resolve() == runs[1].resolve() and "eval" not in kinds
     return len(runs) == 2 and (bool(given) or same or None in kinds)
 

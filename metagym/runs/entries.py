@@ -71,9 +71,19 @@ def kind_of(run: str | os.PathLike[str]) -> str | None:
         RunError: It is no run folder.
         StoreError: It cannot be read.
     """
+    command = command_of(run)
+    return command if command in _READERS else None
+
+
+def command_of(run: str | os.PathLike[str]) -> str:
+    """What made a folder, e.g. ``"ict run"``.
+
+    Raises:
+        RunError: It is no run folder.
+        StoreError: It cannot be read.
+    """
     with RunFolder.open(run) as folder:
-        command = folder.manifest.get("command")
-        return command if command in _READERS else None
+        return str(folder.manifest.get("command"))
 
 
 def read_entries(run: str | os.PathLike[str]) -> list[Entry]:

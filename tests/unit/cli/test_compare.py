@@ -56,3 +56,11 @@ def test_settings_of_a_pair_do_not_fit_a_table(cli: Command, runs: list[str]) ->
     assert "--at belongs to the comparison of two runs, and a table is made of 3" in found
     found = cli("compare", *runs, "--at", "best").sentence
     assert "base is an evaluation of models, which has no turns and no arms: leave --at out" in found
+
+
+def test_an_evaluation_and_a_run_of_training_are_told_apart(cli: Command, runs: list[str], tmp_path: Path) -> None:
+    small = ("--batch-size", "2", "--meta-turns", "1", "--eval-tasks", "2", "--no-report", "--quiet")
+    assert cli("ict", "run", "--family", "SearchQA", *small, "--out", tmp_path / "learnt").code == 0
+    for pair in ((runs[0], tmp_path / "learnt"), (tmp_path / "learnt", runs[0])):
+        found = cli("compare", *pair).sentence
+        assert "base is an evaluation of models and" in found and "learnt a run of 'ict run'" in found
