@@ -18,7 +18,10 @@ from metagym.errors import SandboxUnavailable
 from metagym.sandbox.limits import Limits
 
 START_S = 60.0
-"""Seconds that a zygote may take to start (about 0.3 on a quiet machine) or to answer."""
+"""Seconds that a zygote may take to start (about 0.3 on a quiet machine) or to fork."""
+
+STATUS_S = 5.0
+"""Seconds that it may take to tell how a worker ended: somebody waits for the answer of a step."""
 
 # The packages are set up by hand, so that the zygote loads the modules it needs and not the whole of MetaGym.
 # Hooks that libraries register for forks (random, threading) are for programs with threads: in this one, which has one
@@ -119,9 +122,8 @@ class ZygoteProcess:
             except OSError as error:
                 raise SandboxUnavailable("fork", f"the zygote cannot be started: {error}") from error
             self._control = ours.dup()
-        self._control.settimeout(START_S)
         try:
-            self._receive(0, "policy")
+            self._receive(0, "policy", START_S)
         except BaseException:
             self.close()
             raise
@@ -148,7 +150,7 @@ class ZygoteProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with theirs:
-                answer, fds = self._ask({"do": "fork", "limits": limits.to_json(), "looks": looks}, theirs)
+                answer, fds = self._ask({"do": "fork", "limits": limits.to_json(), "looks": looks}, START_S, theirs)
             return WorkerProcess(self, ours, answer["pid"], fds[0])
         except BaseException:
             ours.close()
@@ -158,9 +160,9 @@ class ZygoteProcess:
         """How a worker ended; it is ended if it has not.
 
         Raises:
-            SandboxUnavailable: The zygote is gone.
+            SandboxUnavailable: The zygote is gone or stopped.
         """
-        return self._ask({"do": "status", "pid": pid})[0]["status"]
+        return self._ask({"do": "status", "pid": pid}, STATUS_S)[0]["status"]
 
     def close(self) -> None:
         """Ends the zygote and with it every worker; waits until they are gone."""
@@ -173,20 +175,24 @@ class ZygoteProcess:
             self._process.kill()  # the workers' parent-death signal ends them
             self._process.wait()
 
-    def _ask(self, message: dict[str, Any], *sockets: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    def _ask(
+        self, message: dict[str, Any], seconds: float, *sockets: socket.socket
+    ) -> tuple[dict[str, Any], list[int]]:
         with self._lock:
             self._number += 1
             message["n"] = self._number
             try:
+                self._control.settimeout(seconds)
                 socket.send_fds(self._control, [json.dumps(message).encode()], [sock.fileno() for sock in sockets])
             except OSError as error:
                 raise SandboxUnavailable("fork", f"the zygote is gone: {error.strerror}") from None
-            return self._receive(self._number, "fork")
+            return self._receive(self._number, "fork", seconds)
 
-    def _receive(self, number: int, layer: str) -> tuple[dict[str, Any], list[int]]:
-        until = time.monotonic() + START_S
-        while time.monotonic() < until:
+    def _receive(self, number: int, layer: str, seconds: float) -> tuple[dict[str, Any], list[int]]:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
             try:
+                self._control.settimeout(left)
                 data, fds, _, _ = socket.recv_fds(self._control, 16_384, 1)
             except OSError as error:
                 raise SandboxUnavailable("fork", f"the zygote does not answer: {error}") from None
@@ -199,7 +205,7 @@ class ZygoteProcess:
                 os.close(fd)
             if answer["n"] == number:
                 raise SandboxUnavailable(layer, answer["error"])
-        raise SandboxUnavailable("fork", f"the zygote did not answer within {START_S:g} s")
+        raise SandboxUnavailable("fork", f"the zygote did not answer within {seconds:g} s")
 
 
 def _clean_environment(hash_seed: int) -> dict[str, str]:

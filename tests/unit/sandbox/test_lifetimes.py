@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from metagym.errors import ProgramKilled, SandboxError, SandboxUnavailable
-from metagym.sandbox import Limits, SandboxPool
+from metagym.sandbox import Limits, SandboxPool, processes
 from metagym.sandbox.pool import Switches
 from tests.support.sandbox import alive, children, descriptors, env, gone
 
@@ -70,6 +70,22 @@ def test_a_zygote_that_is_killed_takes_its_workers_with_it_and_is_replaced() -> 
             assert again.reset()[0] == "start"
         assert sandbox.zygote_pid != first
     assert gone(first)
+
+
+def test_a_step_does_not_wait_for_a_zygote_that_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "STATUS_S", 0.2)
+    with pool() as sandbox, sandbox.load(env("pass")) as program:
+        program.reset()
+        assert sandbox.zygote_pid is not None
+        os.kill(sandbox.zygote_pid, signal.SIGSTOP)
+        try:
+            os.kill(worker_pid(program), signal.SIGKILL)
+            with pytest.raises(ProgramKilled, match="ended from outside"):
+                program.step("go")
+        finally:
+            os.kill(sandbox.zygote_pid, signal.SIGCONT)
+        with sandbox.load(env("pass")) as again:  # the late answer is not taken for that to a later question
+            assert again.reset()[0] == "start"
 
 
 def test_a_worker_that_is_killed_is_told_and_the_others_live_on() -> None:
