@@ -11,6 +11,7 @@ from metagym.errors import BadInput
 from metagym.extras import require
 from metagym.tasks import Task, TaskSet
 from metagym_envs.reasoning.hard import EVALUATION_SEED, HARD
+from metagym_envs.reasoning.ordered import ordered
 
 FAMILY = "Reasoning"
 SPLITS = ("train", "test")
@@ -89,9 +90,10 @@ def settings(selection: Selection, name: str) -> dict[str, Any]:
 def _dataset(selection: Selection, name: str, seed: int, size: int) -> Any:
     library = require("reasoning_gym", "reasoning")
     try:
-        return library.create_dataset(name, seed=seed, size=size, **settings(selection, name))
+        made = library.create_dataset(name, seed=seed, size=size, **settings(selection, name))
     except (AssertionError, TypeError, ValueError) as error:
         raise BadInput(f"Reasoning Gym refuses the settings of {name}: {str(error)[:200]}") from None
+    return ordered(name, made)
 
 
 def item(selection: Selection, task: Task, size: int) -> Item:

@@ -146,6 +146,20 @@ class TestWithTheLibrary:
         episodes = metagym.play(family.task_set("test"), adds, family=family)
         assert [episode.success for episode in episodes] == [True] * 4
 
+    def test_questions_that_are_drawn_from_sets_are_the_same_in_every_process(self) -> None:
+        names = ["polynomial_multiplication", "isomorphic_strings", "ransom_note"]
+        code = (
+            f"from metagym_envs.reasoning import Reasoning\nf = Reasoning(datasets={names}, size=5)\n"
+            "print([f.open(t).reset()[0] for t in f.task_set('test')])"
+        )
+        runs = [
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            ).stdout
+            for seed in ("1", "2")
+        ]
+        assert runs[0] == runs[1]
+
     @pytest.mark.slow
     @pytest.mark.parametrize("group", sorted(HARD))
     def test_every_hard_question_is_the_same_in_every_process(self, group: str) -> None:
