@@ -223,6 +223,7 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
     from metagym_trainers.ict.judged import JudgedTogether
     from metagym_trainers.ict.runlog import FIGURE, TABLE, RunLog, figure, table
     from metagym_trainers.ranks import everywhere
+    from metagym_trainers.sampling import own_noise
     from metagym_trainers.servers.watch import Addresses, WatchServers
 
     job.reward.check(job.sets[next(iter(job.sets))])  # an actor that does not answer is known before a model is loaded
@@ -276,7 +277,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
             if known is not None:  # in all processes or in none: they generate together
                 found.append(Estimate.from_json(known))
                 continue
-            texts, ids = job.answer(trainer, rows)
+            with own_noise(args.seed + args.process_index):  # a resumed run may leave it out
+                texts, ids = job.answer(trainer, rows)
             if folder is not None:
                 found.append(scored(job.reward, rows, texts, ids))
                 folder.records.append(key, found[-1].to_json())
@@ -286,8 +288,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, list[Esti
         results = {**job.earlier, job.start: evaluate(job.start)}
         trainer.train(resume_from_checkpoint=latest_checkpoint(args.output_dir) if given.resume else None)
         results["trained"] = evaluate("trained")
+        trainer.save_model(str(out / "final"))  # by all processes: sharded weights are gathered; the main one writes
         if folder is not None:
-            trainer.save_model(str(out / "final"))
             used = resource.getrusage(resource.RUSAGE_SELF)
             seconds = f"CPU seconds of this process: {used.ru_utime + used.ru_stime:.0f}."
             text = table(job.title, list(job.sets), results, [*job.notes, seconds])

@@ -209,6 +209,7 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
     from metagym_trainers import LocalPolicy, RolloutReward, StateCallback, Tracker, latest_checkpoint
     from metagym_trainers.policies import publish
     from metagym_trainers.ranks import everywhere
+    from metagym_trainers.sampling import own_noise
     from metagym_trainers.servers.watch import Addresses, WatchServers
     from metagym_trainers.spade import SpadeRollout, check_geometry, grpo_settings, slots_dataset
 
@@ -251,7 +252,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
         if known is not None:  # in all processes or in none: they may generate together
             return dict(known)
         publish(trainer)  # the last update is in no server yet: TRL pushes weights before a generation alone
-        found = job.evaluate(trainer, policy)
+        with own_noise(args.seed + args.process_index):  # a resumed run may leave it out
+            found = job.evaluate(trainer, policy)
         if folder is not None:
             folder.records.append(key, found)
         return found
@@ -260,8 +262,8 @@ def train(job: Job, given: argparse.Namespace, out: Path) -> dict[str, Scores]:
         results = {"untrained start": evaluate("start")}
         trainer.train(resume_from_checkpoint=latest_checkpoint(args.output_dir) if given.resume else None)
         results["trained"] = evaluate("trained")
+        trainer.save_model(str(out / "final"))  # by all processes: sharded weights are gathered; the main one writes
         if folder is not None:
-            trainer.save_model(str(out / "final"))
             print(tell(job, results, out))
     finally:
         if folder is not None:

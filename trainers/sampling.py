@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 
@@ -37,3 +38,19 @@ class Policy(Protocol):
             seed: Of this sample; a `LocalPolicy` only orders its batch by it.
         """
         ...
+
+
+@contextmanager
+def own_noise(seed: int) -> Iterator[None]:
+    """Torch's noise of something beside the training: the training's own generators are afterwards as they were.
+
+    A resumed run leaves out what is known already, and must draw what an uninterrupted one draws after it.
+
+    Args:
+        seed: Of the noise.
+    """
+    import torch
+
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from metagym.ict.loop import Seats, memory_records
 from metagym.playing import sync
 from metagym.seeding import derive, rng
 from metagym_trainers.ict.rows import training_rows
+from metagym_trainers.sampling import own_noise
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -66,20 +67,6 @@ class PolicyReflector:
         from metagym_trainers.recording import Recorder
 
         return await Recorder(self.policy, self._template, name="reflector").chat(request)
-
-
-@contextmanager
-def _noise(seed: int) -> Iterator[None]:
-    """Torch's noise of a round.
-
-    It is the round's own, since a resumed trainer restores its generators only after it has read its first batches: a
-    round that took its noise from there would differ, and shift that of the steps after it.
-    """
-    import torch
-
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        yield
 
 
 class Curriculum:
@@ -211,7 +198,9 @@ class Curriculum:
                 for model in (self.actor, self.reflector):
                     await aclose(model)  # type: ignore[arg-type]
 
-        with _noise(derive(self.config.seed, "round-noise", number)) if policy is not None else nullcontext():
+        # A resumed trainer restores its generators only after it has read its first batches: a round that took its
+        # noise from there would differ.
+        with own_noise(derive(self.config.seed, "round-noise", number)) if policy is not None else nullcontext():
             found = run(play())
         for result in found:
             if isinstance(result, Exception):

@@ -8,12 +8,10 @@ and noise go on, and a run that was killed finds on disk what an uninterrupted o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from datasets import Dataset
 from transformers import TrainerCallback, set_seed
 
@@ -155,11 +153,3 @@ def load_weights(trainer: Any, folder: Path) -> None:
     tied = set(getattr(model, "all_tied_weights_keys", None) or ())
     if not parts or unexpected or set(missing) - tied:
         raise RunError(f"{folder} holds no weights of this model ({len(missing)} missing, {len(unexpected)} unknown)")
-
-
-@contextmanager
-def noise(seed: int) -> Iterator[None]:
-    """Torch's generators under a seed of their own, and put back: sampling a frozen policy moves no training."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield

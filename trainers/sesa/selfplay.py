@@ -37,10 +37,11 @@ from metagym.sesa.skills import SkillBank
 from metagym.strictjson import plain_json
 from metagym_trainers.guards import check_config
 from metagym_trainers.policies import publish
+from metagym_trainers.sampling import own_noise
 from metagym_trainers.sesa.cards import CardDropout
 from metagym_trainers.sesa.evaluate import greedy, held_out, refuse_leaks
 from metagym_trainers.sesa.opponent import NO_CARDS, FrozenSolver, gathered
-from metagym_trainers.sesa.phases import Phases, load_weights, noise
+from metagym_trainers.sesa.phases import Phases, load_weights
 from metagym_trainers.sesa.rewards import ChallengerReward, SolverReward
 from metagym_trainers.sesa.rollouts import ChallengerRollout, Row, SolverRollout, run
 from metagym_trainers.sesa.settings import Seat, SelfPlaySettings
@@ -133,7 +134,7 @@ class SelfPlay:
             rollouts=settings.rollouts,
             min_valid=settings.reward.min_valid,
             concurrency=settings.concurrency,
-            noise=noise,
+            noise=own_noise,
         )
         # The challenger's side is handed a function from questions to success rates: no prompt, no card, no bank.
         self.reward = ChallengerReward(
@@ -289,7 +290,7 @@ class SelfPlay:
     def _asked(self, rows: Sequence[Row], seed: int) -> list[Challenge]:
         policy = self.asking.serve(self.trainers["challenger"])
         jobs = [self.world.ask(row.subject, row.prompt, policy, derive(seed, row.id)) for row in rows]
-        with noise(derive(seed, "noise")):
+        with own_noise(derive(seed, "noise")):
             played = run(policy, gathered(policy, jobs, self.settings.concurrency))
         asked = [one.challenge for one in played if isinstance(one, Asked)]
         return run(policy, self.world.vet(asked, derive(seed, "vet")))
@@ -373,7 +374,7 @@ class SelfPlay:
         if key not in self.records:
             policy, trainer = self.opponent.policy, self.trainers["solver"]
             seed = derive(self.settings.seed, "held-out")
-            with noise(seed), greedy(trainer):
+            with own_noise(seed), greedy(trainer):
                 played = held_out(self.world, policy, blocks, seed, self.settings.concurrency)
                 self._record(key, run(policy, played))
         return dict(self.records.get(key))
