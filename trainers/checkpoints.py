@@ -27,6 +27,7 @@ from metagym.checks import shown
 from metagym.errors import BadInput, RunError, StoreCorrupt
 from metagym.strictjson import plain_json, strict_json
 from metagym_trainers.geometry import cycle_of
+from metagym_trainers.ranks import total
 
 FOLDER = "metagym"
 MANIFEST = "manifest.json"
@@ -298,7 +299,8 @@ class StateCallback(TrainerCallback):  # type: ignore[misc, unused-ignore]
         self._untouched = False
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Saves the parts into the checkpoint that was just written."""
+        """Saves the parts into the checkpoint that was just written, once every process has written its own files."""
+        total()  # transformers waits for nobody: another one's generators would be missing from what must be there
         if args.should_save:
             save_parts(Path(args.output_dir) / f"checkpoint-{state.global_step}", self.parts, state.global_step)
         self.saved = state.global_step

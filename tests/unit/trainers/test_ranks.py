@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from metagym.errors import TooManyFailures
 from metagym_trainers import ranks
 from metagym_trainers.advantages import check_scored
+from metagym_trainers.checkpoints import StateCallback, read_manifest
 from metagym_trainers.ict import ReplayReward, Replays
 from metagym_trainers.ict.judged import JudgedTogether
 from metagym_trainers.ict.rewards import Measured
@@ -99,6 +102,21 @@ def test_replays_are_judged_over_all_processes_before_the_update(
         assert all("none of the 8 replays of this batch could be scored (the server went" in said for said in found)
     else:
         assert found == ["'went on'"] * 2
+
+
+def test_a_checkpoint_is_whole_once_every_process_has_written_its_own_files(tmp_path: Path) -> None:
+    out = tmp_path / "checkpoint-2"
+    out.mkdir()
+
+    def work(rank: int) -> Any:
+        if rank:  # the other one is slow, on a busy machine or a slow disk
+            time.sleep(0.5)
+        (out / f"rng_state_{rank}.pth").write_text("noise")  # as transformers does, without waiting for anybody
+        args = SimpleNamespace(output_dir=str(tmp_path), should_save=rank == 0)
+        StateCallback({}).on_save(args, SimpleNamespace(global_step=2), None)
+        return read_manifest(out)["beside"] if rank == 0 else None
+
+    assert together(work, tmp_path) == ["['rng_state_0.pth', 'rng_state_1.pth']", "None"]
 
 
 def test_alone_the_reward_judges_itself() -> None:
