@@ -3,9 +3,9 @@
 A Qwen2-shaped model of half a billion random weights and a byte-level tokenizer are made on the spot, taught the mere
 form of answers, and trained for a few steps by the real trainers: ICT's reflector with replays against a frozen actor
 (a scripted stand-in behind a loopback server of its own), and SPADE's two roles on programs in the real sandbox. The
-check fails on any NaN, on a token that is trained and was not sampled, on weights that do not move, and on a dead
-server; it reports tokens per second, how far replays overlap, and memory. It says nothing about learning: random
-weights learn nothing in a few steps.
+check fails on any NaN, on a token that is trained and was not sampled, on weights that do not move or do not reach
+vLLM, and on a dead server; it reports tokens per second, how far replays overlap, and memory. It says nothing about
+learning: random weights learn nothing in a few steps.
 
 ``--cpu`` (and a machine without a GPU) takes a smaller model and fewer rows, so that the same code runs everywhere.
 """
@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu_model import CPU, GPU, SMALLEST, Size, byte_tokenizer, decoding, form, random_model, warm_start
-from benchmarks.gpu_watch import CheckFailed, Findings, Watch
+from benchmarks.gpu_watch import CheckFailed, Findings, Watch, in_step
 from metagym.errors import MetaGymError
 
 HERE = Path(__file__).resolve().parent
@@ -149,6 +149,8 @@ def train_ict(
         asyncio.run_coroutine_threadsafe(reward.replays.aclose(), trainer.async_loop).result()
         findings.held(actor.alive(), "ICT: the actor's server is alive")
     watch.close(findings, "ICT", before, trainer.model, wall)
+    if trainer.use_vllm:
+        in_step(findings, "ICT", trainer)
     known = [row["replay/seconds"] for row in watch.logs if "replay/seconds" in row]
     findings.held(len(known) == size.steps, f"ICT: {len(known)} generation batches were replayed")
     findings.held(bool(seconds), "ICT: candidates were parsed and replayed")
@@ -212,6 +214,8 @@ def train_spade(size: Size, model: Any, tokenizer: Any, folder: Path, generation
     trainer.train()
     wall = time.perf_counter() - started
     watch.close(findings, "SPADE", before, trainer.model, wall)
+    if trainer.use_vllm:
+        in_step(findings, "SPADE", trainer)
     findings.held(bool(watch.heard), "SPADE: every trained token was sampled in an answer that was heard")
     findings.held(core.number == size.steps, f"SPADE: {core.number} generations of both roles")
     findings.told("SPADE: valid designs", 100 * math.fsum(valid) / len(valid), "%")

@@ -133,3 +133,39 @@ class Watch:
         findings.told(f"{name}: sampled and trained", self.trained / seconds, "tokens/s")
         findings.told(f"{name}: read in training", self.read / seconds, "tokens/s")
         findings.told(f"{name}: training", seconds, "s")
+
+
+APART = 0.5
+"""Nats per token by which vLLM, in half precision, may differ from the model; other weights differ by several."""
+
+
+def in_step(findings: Findings, name: str, trainer: Any) -> None:
+    """Whether new weights reach the vLLM that samples: the model is turned round, and vLLM's log-probabilities with it.
+
+    A few small steps would not show it (TRL issue 5312). Nothing is left to train after it.
+
+    Args:
+        findings: What is found goes there.
+        name: Of the training.
+        trainer: A `GRPOTrainer` whose training is over.
+
+    Raises:
+        CheckFailed: vLLM still samples from other weights.
+    """
+    import torch
+
+    from metagym_trainers.policies import generate_ids, publish
+
+    model, tokenizer = trainer.accelerator.unwrap_model(trainer.model).eval(), trainer.processing_class
+    prompts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("look", "go north", "1 2 3")]
+    apart: list[float] = []
+    with torch.no_grad():
+        model.get_output_embeddings().weight.neg_()
+        publish(trainer)
+        for prompt, (ids, said) in zip(prompts, generate_ids(trainer, prompts, 8), strict=True):
+            row = torch.tensor([[*prompt, *ids]], device=model.device)
+            logits = model(row).logits[0, len(prompt) - 1 : -1].float() / trainer.args.temperature
+            own = logits.log_softmax(-1)[torch.arange(len(ids)), row[0, len(prompt) :]].tolist()
+            apart += [abs(one - other) for one, other in zip(own, said or [math.nan], strict=False)]
+    mean = math.fsum(apart) / len(apart)
+    findings.held(mean < APART, f"{name}: new weights reach vLLM ({mean:.2g} nats from the model's log-probabilities)")

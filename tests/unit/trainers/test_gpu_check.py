@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ import torch
 
 from benchmarks import gpu_check
 from benchmarks.gpu_model import CPU, GPU, SMALLEST, random_model
-from benchmarks.gpu_watch import CheckFailed, Findings, Watch
+from benchmarks.gpu_watch import CheckFailed, Findings, Watch, in_step
 
 
 def holds(found: Findings, systems: tuple[str, ...]) -> None:
@@ -130,6 +131,46 @@ def test_what_training_must_not_do_fails_the_check(change: dict[str, Any], words
         setattr(watch, name, value)
     with pytest.raises(CheckFailed, match=words):
         closed(watch, [torch.ones(2)], weights)
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_trl_issue_09_weights_that_do_not_reach_vllm_fail_the_check(stale: bool) -> None:
+    class Tokens(list[int]):
+        eos_token_id, pad_token_id = 1, 0
+
+        def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
+            return {"input_ids": [ord(letter) % 8 for letter in text]}
+
+    tokens = Tokens(range(8))
+    model = random_model(replace(SMALLEST, hidden=16, heads=2, kv_heads=2), tokens, 0)
+    with torch.no_grad():
+        model.get_output_embeddings().weight.mul_(100)  # a model that knows what it wants, as a trained one does
+    engine = copy.deepcopy(model)
+
+    def sync() -> None:
+        engine.load_state_dict({} if stale else model.state_dict(), strict=not stale)
+
+    def generate(prompts: list[list[int]], *_: Any) -> tuple[list[list[int]], list[list[float]]]:
+        with torch.no_grad():
+            known = [engine(torch.tensor([prompt])).logits[0, -1].log_softmax(-1) for prompt in prompts]
+        return [[int(one.argmax())] for one in known], [[float(one.max())] for one in known]
+
+    trainer = SimpleNamespace(
+        accelerator=SimpleNamespace(unwrap_model=lambda model: model),
+        args=SimpleNamespace(temperature=1.0),
+        model=model,
+        processing_class=tokens,
+        use_vllm=True,
+        vllm_generation=SimpleNamespace(sync_weights=sync),
+        _generate_single_turn=generate,
+    )
+    findings = Findings()
+    if stale:
+        with pytest.raises(CheckFailed, match="new weights reach vLLM"):
+            in_step(findings, "X", trainer)
+    else:
+        in_step(findings, "X", trainer)
+        assert len(findings.checks) == 1
 
 
 @pytest.mark.parametrize("name", ["loss", "grad_norm", "reward"])
