@@ -18,7 +18,12 @@ PACKAGES = {"metagym": "metagym", "metagym_envs": "metagym_envs", "wrappers": "m
 HEADINGS = ("Description", "Observation", "Actions", "Rewards", "Episode end", "Arguments", "Source")
 """Of the docstring of an environment's class, in this order."""
 
-FILES = {"README.md": "index.md", "benchmarks/README.md": "benchmarks.md", "CHANGELOG.md": "changelog.md"}
+FILES = {
+    "README.md": "index.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "examples/README.md": "examples.md",
+    "CHANGELOG.md": "changelog.md",
+}
 """Files outside this folder that are pages too."""
 
 
